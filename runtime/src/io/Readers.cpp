@@ -1,0 +1,62 @@
+//===- Readers.cpp - Structures from files --------------------------------===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses a reader by the name of the format.
+//
+//===----------------------------------------------------------------------===//
+#include "io/Readers.h"
+
+#include "io/TextReader.h"
+#include "support/Error.h"
+
+namespace espalier {
+
+namespace {
+struct Format {
+  const char *name;
+  const char *extension; // nullptr: none is typical
+  Forest (*read)(TextReader &);
+};
+} // namespace
+
+static const Format kFormats[] = {
+    {"ptb", ".ptb", readPtb},
+    {"sequence", nullptr, readSequences},
+    {"conllu", ".conllu", readConllu},
+    {"jsonl", ".jsonl", readJsonLines},
+};
+
+Forest readStructures(const std::string &path, const std::string &format,
+                      Vocabulary &vocabulary, bool grow) {
+  for (const Format &candidate : kFormats) {
+    if (format != candidate.name)
+      continue;
+    TextReader text(path);
+    text.useVocabulary(vocabulary, grow);
+    int64_t size = vocabulary.size();
+    try {
+      return candidate.read(text);
+    } catch (...) {
+      vocabulary.truncate(size);
+      throw;
+    }
+  }
+  fail(ESPALIER_INVALID_ARGUMENT,
+       "unknown format '%s'; expected 'ptb', 'sequence', 'conllu' or 'jsonl'",
+       format.c_str());
+}
+
+std::string guessFormat(const std::string &path) {
+  size_t dot = path.find_last_of("./");
+  if (dot != std::string::npos)
+    for (const Format &format : kFormats)
+      if (format.extension && path.substr(dot) == format.extension)
+        return format.name;
+  return "";
+}
+
+} // namespace espalier
