@@ -1,0 +1,64 @@
+//===- Gemm.h - Matrix products with a packed weight ------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// out[m x n] = in[m x k] * weight[k x n], where the weight is known at load
+// and m changes from call to call. The weight is packed once into the layout
+// that its backend reads fastest.
+//
+// f64, and shapes with k = 0 or n = 0, use the built-in kernels
+// (GemmBuiltin.h). f32 uses oneDNN, loaded when the first f32 weight is packed
+// (onednn/Backend.h), or what the environment variable ESPALIER_GEMM says:
+//
+//   ESPALIER_GEMM=onednn    the default
+//   ESPALIER_GEMM=builtin   the built-in kernels; needs no other library
+//
+//===----------------------------------------------------------------------===//
+#ifndef ESPALIER_DEVICE_CPU_GEMM_H
+#define ESPALIER_DEVICE_CPU_GEMM_H
+
+#include <cstdint>
+#include <memory>
+
+namespace espalier {
+
+class PackedWeight {
+public:
+  /// Packs a row-major k x n matrix of `dtype` (ESPALIER_F32 or _F64), which is
+  /// not needed afterwards. Throws UNSUPPORTED for another dtype or if the
+  /// backend cannot be loaded.
+  static std::unique_ptr<PackedWeight> pack(uint32_t dtype, int64_t k,
+                                            int64_t n, const void *rowMajorKxN);
+
+  virtual ~PackedWeight() = default;
+  PackedWeight(const PackedWeight &) = delete;
+  PackedWeight &operator=(const PackedWeight &) = delete;
+
+  /// Computes m >= 0 rows of `out`, overwriting them. `ldIn` and `ldOut` are
+  /// the elements between rows: ldIn >= k, ldOut >= n. Rows of `out` must not
+  /// overlap those of `in`.
+  ///
+  /// Uses the calling thread only. Any number of threads may call it at a time.
+  /// A row depends on nothing but the same row of `in`, m and the weight; the
+  /// same m gives the same bits. The first call with an m may allocate (oneDNN
+  /// generates code for each m up to 128, in about 0.2 ms).
+  virtual void multiply(const void *in, int64_t ldIn, void *out, int64_t ldOut,
+                        int64_t m) const = 0;
+
+  int64_t k() const { return inputs; }
+  int64_t n() const { return outputs; }
+
+protected:
+  PackedWeight(int64_t k, int64_t n) : inputs(k), outputs(n) {}
+
+private:
+  int64_t inputs;
+  int64_t outputs;
+};
+
+} // namespace espalier
+
+#endif // ESPALIER_DEVICE_CPU_GEMM_H
