@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "io/Json.h"
 
-#include "io/TextReader.h"
+#include "io/Quote.h"
 
 #include <iterator>
 #include <set>
@@ -52,6 +52,16 @@ std::string withoutPrefix(std::string message) {
   return message;
 }
 
+/// Where the string begins that ends at `end`, the position of its last quote.
+size_t stringStart(std::string_view text, size_t end) {
+  for (;;) {
+    end = text.rfind('"', end - 1);
+    size_t other = text.find_last_not_of('\\', end - 1);
+    if ((end - 1 - other) % 2 == 0) // no escaped quote
+      return end;
+  }
+}
+
 } // namespace
 
 JsonDocument parseJson(std::string_view text) {
@@ -67,11 +77,11 @@ JsonDocument parseJson(std::string_view text) {
       openObjects.pop_back();
     } else if (event == json::parse_event_t::key) {
       const std::string &key = value.get_ref<const std::string &>();
+      size_t start = stringStart(text, offset() - 1);
       if (!openObjects.back().insert(key).second)
-        throw JsonError("the key " + quote(key) + " is there twice",
-                        offset() - 1);
+        throw JsonError("the key " + quote(key) + " is there twice", start);
       if (depth == 1)
-        document.keyOffsets[key] = offset() - 1;
+        document.keyOffsets[key] = start;
     }
     return true;
   };

@@ -12,7 +12,7 @@
 #include "io/Npy.h"
 
 #include "io/File.h"
-#include "io/TextReader.h"
+#include "io/Quote.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -83,7 +83,7 @@ private:
     malformed(name, offset + at, what);
   }
   void skipBlanks() {
-    while (at < text.size() && isBlank(text[at]))
+    while (at < text.size() && std::strchr(" \t\r\n", text[at]) && text[at])
       ++at;
   }
   bool accept(char c) {

@@ -10,10 +10,11 @@
 //===----------------------------------------------------------------------===//
 #include "io/File.h"
 #include "io/Npy.h"
-#include "io/TextReader.h"
+#include "io/Quote.h"
 #include "support/Error.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <minizip/unzip.h>
 #include <minizip/zip.h>
@@ -57,8 +58,26 @@ static std::string readMember(unzFile archive, const std::string &where) {
   return bytes;
 }
 
+/// Whether the archive has no members. Checks that it ends with its end record,
+/// which minizip does not see if it is cut off or if it is all there is.
+static bool isEmptyArchive(const std::string &path) {
+  constexpr size_t kRecord = 22;
+  MappedFile file = mapFile(path);
+  std::string_view bytes(file.data, file.size);
+  size_t at = bytes.rfind("PK\5\6");
+  if (at == std::string_view::npos || bytes.size() - at < kRecord)
+    malformed(path, "not a zip archive, or truncated");
+  uint16_t members, comment;
+  std::memcpy(&members, file.data + at + 10, sizeof members);
+  std::memcpy(&comment, file.data + at + 20, sizeof comment);
+  if (bytes.size() - at - kRecord != comment)
+    malformed(path, "the zip archive is truncated, or other bytes follow it");
+  return members == 0;
+}
+
 std::vector<NamedTensor> readNpz(const std::string &path) {
-  mapFile(path); // a clear error where the file cannot be read
+  if (isEmptyArchive(path))
+    return {};
   std::unique_ptr<void, int (*)(void *)> archive(unzOpen64(path.c_str()),
                                                  unzClose);
   if (!archive)

@@ -9,6 +9,7 @@
 // and a walk from the roots numbers the vertices.
 //
 //===----------------------------------------------------------------------===//
+#include "io/Quote.h"
 #include "io/Readers.h"
 #include "io/TextReader.h"
 #include "support/Error.h"

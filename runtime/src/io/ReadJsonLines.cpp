@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "io/Json.h"
+#include "io/Quote.h"
 #include "io/Readers.h"
 #include "io/TextReader.h"
 #include "support/Error.h"

@@ -10,6 +10,7 @@
 // closes.
 //
 //===----------------------------------------------------------------------===//
+#include "io/Quote.h"
 #include "io/Readers.h"
 #include "io/TextReader.h"
 #include "support/Error.h"

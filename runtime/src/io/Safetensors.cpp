@@ -13,7 +13,7 @@
 
 #include "io/File.h"
 #include "io/Json.h"
-#include "io/TextReader.h"
+#include "io/Quote.h"
 #include "support/Error.h"
 
 #include <algorithm>

@@ -11,6 +11,7 @@
 #include "io/TextReader.h"
 
 #include "io/File.h"
+#include "io/Quote.h"
 #include "support/Error.h"
 
 #include <charconv>
@@ -19,18 +20,6 @@
 #include <cstring>
 
 namespace espalier {
-
-std::string quote(std::string_view token) {
-  constexpr size_t kLongest = 60;
-  std::string out = "'";
-  for (char c : token.substr(0, kLongest)) {
-    if ((unsigned char)c < 0x20 || c == 0x7f)
-      out += format("\\x%02x", (unsigned)c);
-    else
-      out += c;
-  }
-  return out + (token.size() > kLongest ? "...'" : "'");
-}
 
 TextReader::TextReader(const std::string &path)
     : filePath(path), bytes(readFile(path)) {

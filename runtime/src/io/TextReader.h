@@ -22,10 +22,6 @@
 
 namespace espalier {
 
-/// The token in quotes, as messages show it: shortened, and with control
-/// characters escaped.
-std::string quote(std::string_view token);
-
 class TextReader {
 public:
   /// Reads the file at `path`. A byte order mark is dropped; UTF-16 is

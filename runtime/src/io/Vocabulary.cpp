@@ -11,6 +11,7 @@
 #include "io/Vocabulary.h"
 
 #include "io/File.h"
+#include "io/Quote.h"
 #include "io/TextReader.h"
 #include "support/Error.h"
 
