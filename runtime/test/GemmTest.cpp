@@ -10,7 +10,7 @@
 // instead.
 //
 //===----------------------------------------------------------------------===//
-#include "device/cpu/Gemm.h"
+#include "device/cpu/GemmBuiltin.h"
 #include "espalier/abi.h"
 #include "support/Error.h"
 
@@ -24,6 +24,7 @@
 #include <string>
 #include <sys/mman.h>
 #include <thread>
+#include <type_traits>
 #include <unistd.h>
 #include <vector>
 
@@ -51,13 +52,30 @@ private:
   std::string before;
 };
 
+template <typename T> uint32_t dtypeOf() {
+  return std::is_same_v<T, double> ? ESPALIER_F64 : ESPALIER_F32;
+}
+
 template <typename T> struct OneDnn {
   using Element = T;
-  static constexpr const char *choice = "onednn";
+  static std::unique_ptr<PackedWeight> pack(int64_t k, int64_t n, const T *w) {
+    GemmVariable variable("onednn");
+    return PackedWeight::pack(dtypeOf<T>(), k, n, w);
+  }
 };
 template <typename T> struct Builtin {
   using Element = T;
-  static constexpr const char *choice = "builtin";
+  static std::unique_ptr<PackedWeight> pack(int64_t k, int64_t n, const T *w) {
+    GemmVariable variable("builtin");
+    return PackedWeight::pack(dtypeOf<T>(), k, n, w);
+  }
+};
+/// The built-in kernels for processors without wide vectors.
+template <typename T> struct Baseline {
+  using Element = T;
+  static std::unique_ptr<PackedWeight> pack(int64_t k, int64_t n, const T *w) {
+    return packBuiltin(k, n, w, /*widestVectors=*/false);
+  }
 };
 
 uint32_t state = 1;
@@ -80,10 +98,7 @@ protected:
 
   static std::unique_ptr<PackedWeight> pack(int64_t k, int64_t n,
                                             const std::vector<T> &weight) {
-    GemmVariable variable(Backend::choice);
-    return PackedWeight::pack(sizeof(T) == sizeof(double) ? ESPALIER_F64
-                                                          : ESPALIER_F32,
-                              k, n, weight.data());
+    return Backend::pack(k, n, weight.data());
   }
 
   /// Compares with sums in double, within what rounding each step may lose.
@@ -123,11 +138,11 @@ protected:
   }
 };
 
+using Backends = testing::Types<
 #ifdef ESPALIER_HAVE_ONEDNN
-using Backends = testing::Types<OneDnn<float>, Builtin<float>, Builtin<double>>;
-#else
-using Backends = testing::Types<Builtin<float>, Builtin<double>>;
+    OneDnn<float>,
 #endif
+    Builtin<float>, Builtin<double>, Baseline<float>, Baseline<double>>;
 TYPED_TEST_SUITE(Gemm, Backends);
 
 TYPED_TEST(Gemm, SmallShapes) {

@@ -8,7 +8,7 @@
 // Prints GFLOP/s of the CPU device's matrix products on one thread, for each
 // backend and number of rows: the limit that whole models are compared with.
 //
-//   gemm_bench [--m 1,2,4] [--backend onednn,builtin,f64] [KxN ...]
+//   espalier-gemm-bench [--m 1,2,4] [--backend onednn,builtin,f64] [KxN ...]
 //
 //===----------------------------------------------------------------------===//
 #include "device/cpu/Gemm.h"
@@ -115,7 +115,8 @@ static int run(const std::vector<std::pair<int64_t, int64_t>> &shapes,
 
 static int usage(const char *argument) {
   std::fprintf(stderr,
-               "gemm_bench: cannot use '%s'\nusage: gemm_bench [--m 1,2,4] "
+               "espalier-gemm-bench: cannot use '%s'\nusage: "
+               "espalier-gemm-bench [--m 1,2,4] "
                "[--backend onednn,builtin,f64] [KxN ...]\n",
                argument);
   return 1;
@@ -152,7 +153,7 @@ int main(int argc, char **argv) {
   try {
     return run(shapes, rows, backends);
   } catch (const std::exception &error) {
-    std::fprintf(stderr, "gemm_bench: %s\n", error.what());
+    std::fprintf(stderr, "espalier-gemm-bench: %s\n", error.what());
     return 1;
   }
 }

@@ -62,18 +62,21 @@ namespace avx2 {
 } // namespace avx2
 #endif
 
-template <typename T> KernelSet<T> bestKernels() {
+template <typename T> KernelSet<T> chooseKernels(bool widestVectors) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+  if (widestVectors && __builtin_cpu_supports("avx2") &&
+      __builtin_cpu_supports("fma"))
     return avx2::kernelSet<T>();
 #endif
+  (void)widestVectors;
   return baseline::kernelSet<T>();
 }
 
 template <typename T> class BuiltinWeight final : public PackedWeight {
 public:
-  BuiltinWeight(int64_t k, int64_t n, const T *weight)
-      : PackedWeight(k, n), kernels(bestKernels<T>()) {
+  BuiltinWeight(int64_t k, int64_t n, const T *weight,
+                const KernelSet<T> &kernels)
+      : PackedWeight(k, n), kernels(kernels) {
     const int64_t width = kernels.panelWidth;
     const int64_t elements = k * ((n + width - 1) / width) * width;
     panels.reset(static_cast<T *>(
@@ -154,14 +157,15 @@ private:
 } // namespace
 
 template <typename T>
-std::unique_ptr<PackedWeight> packBuiltin(int64_t k, int64_t n,
-                                          const T *rowMajorKxN) {
-  return std::make_unique<BuiltinWeight<T>>(k, n, rowMajorKxN);
+std::unique_ptr<PackedWeight>
+packBuiltin(int64_t k, int64_t n, const T *rowMajorKxN, bool widestVectors) {
+  return std::make_unique<BuiltinWeight<T>>(k, n, rowMajorKxN,
+                                            chooseKernels<T>(widestVectors));
 }
 
 template std::unique_ptr<PackedWeight> packBuiltin<float>(int64_t, int64_t,
-                                                          const float *);
-template std::unique_ptr<PackedWeight> packBuiltin<double>(int64_t, int64_t,
-                                                           const double *);
+                                                          const float *, bool);
+template std::unique_ptr<PackedWeight>
+packBuiltin<double>(int64_t, int64_t, const double *, bool);
 
 } // namespace espalier

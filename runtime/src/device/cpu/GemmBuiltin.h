@@ -17,16 +17,17 @@
 
 namespace espalier {
 
-/// Packs for the widest vectors that this processor has. `T` is float or
-/// double.
+/// Packs for the widest vectors that this processor has, or for those that
+/// every processor has. `T` is float or double.
 template <typename T>
 std::unique_ptr<PackedWeight> packBuiltin(int64_t k, int64_t n,
-                                          const T *rowMajorKxN);
+                                          const T *rowMajorKxN,
+                                          bool widestVectors = true);
 
 extern template std::unique_ptr<PackedWeight>
-packBuiltin<float>(int64_t, int64_t, const float *);
+packBuiltin<float>(int64_t, int64_t, const float *, bool);
 extern template std::unique_ptr<PackedWeight>
-packBuiltin<double>(int64_t, int64_t, const double *);
+packBuiltin<double>(int64_t, int64_t, const double *, bool);
 
 } // namespace espalier
 
