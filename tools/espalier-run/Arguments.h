@@ -1,0 +1,53 @@
+//===- Arguments.h - Arguments from files, batch by batch -------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Arrays that --input names, cut into the rows of every batch.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ESPALIER_RUN_ARGUMENTS_H
+#define ESPALIER_RUN_ARGUMENTS_H
+
+#include "espalier/runtime.hpp"
+#include "tensor/Tensor.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+/// Which structures and vertices of the file a batch has.
+struct BatchRange {
+  int64_t firstStructure;
+  int64_t structures;
+  int64_t firstVertex;
+  int64_t vertices;
+};
+
+class Arguments {
+public:
+  /// Reads the files and checks that they have a row a structure or vertex of
+  /// all `structures`, where `entry` says so.
+  Arguments(const espalier_entry &entry,
+            const std::vector<std::pair<std::string, std::string>> &files,
+            const Structures &structures);
+
+  /// Views of the rows of one batch; they live as long as this object.
+  std::vector<NamedView> slice(const BatchRange &range) const;
+
+private:
+  struct Argument {
+    std::string name;
+    uint32_t rows; // ESPALIER_ROWS_*
+    Tensor tensor;
+  };
+  std::vector<Argument> arguments;
+};
+
+} // namespace espalier::run
+
+#endif // ESPALIER_RUN_ARGUMENTS_H

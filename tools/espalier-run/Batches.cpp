@@ -1,0 +1,136 @@
+//===- Batches.cpp - The structures, batch by batch -----------------------===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Batches are cut before the first pass, so that a pass does nothing but run.
+//
+//===----------------------------------------------------------------------===//
+#include "Batches.h"
+
+#include "support/Error.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+namespace espalier::run {
+
+using Clock = std::chrono::steady_clock;
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+Collector::Collector(const espalier_entry &entry, const Structures &structures,
+                     int64_t batches) {
+  for (uint32_t i = 0; i != entry.buffer_count; ++i) {
+    const espalier_buffer_desc &buffer = entry.buffers[i];
+    if (buffer.kind != ESPALIER_BUFFER_OUTPUT)
+      continue;
+    std::vector<int64_t> shape(buffer.shape, buffer.shape + buffer.rank);
+    int64_t count = buffer.rows == ESPALIER_ROWS_ONE ? batches
+                    : buffer.rows == ESPALIER_ROWS_STRUCTURES
+                        ? structures.count()
+                        : structures.vertices();
+    shape.insert(shape.begin(), count);
+    rows.push_back(buffer.rows);
+    results.push_back({buffer.name, Tensor::zeros(buffer.dtype, shape)});
+  }
+}
+
+void Collector::add(const Result &result, const BatchRange &range,
+                    int64_t batch) {
+  for (size_t i = 0; i != results.size(); ++i) {
+    Tensor &all = results[i].tensor;
+    TensorView part = result[results[i].name.c_str()];
+    espalier_tensor raw = part.c();
+    int64_t first = rows[i] == ESPALIER_ROWS_ONE          ? batch
+                    : rows[i] == ESPALIER_ROWS_STRUCTURES ? range.firstStructure
+                                                          : range.firstVertex;
+    int64_t count = rows[i] == ESPALIER_ROWS_ONE          ? 1
+                    : rows[i] == ESPALIER_ROWS_STRUCTURES ? range.structures
+                                                          : range.vertices;
+    if (count == 0)
+      continue;
+    int64_t rowElements = all.elements() / all.shape[0];
+    if (part.dtype() != all.dtype || part.elements() != count * rowElements)
+      fail(ESPALIER_INTERNAL,
+           "the result '%s' of batch %lld has %lld elements, "
+           "expected %lld",
+           results[i].name.c_str(), (long long)batch,
+           (long long)part.elements(), (long long)(count * rowElements));
+    size_t rowBytes = rowElements * dtypeSize(all.dtype);
+    if (rowBytes != 0)
+      std::memcpy(all.mutableData() + first * rowBytes, raw.data,
+                  count * rowBytes);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Batches
+//===----------------------------------------------------------------------===//
+
+Batches::Batches(const Structures &structures, const Arguments &arguments,
+                 int64_t batchSize) {
+  int64_t total = structures.count();
+  if (batchSize == 0)
+    batchSize = total;
+  int64_t firstVertex = 0;
+  for (int64_t begin = 0; begin < total;) {
+    int64_t end = begin + std::min(batchSize, total - begin);
+    Structures part = structures.slice(begin, end);
+    BatchRange range{begin, end - begin, firstVertex, part.vertices()};
+    batches.push_back({range, std::move(part), arguments.slice(range)});
+    firstVertex += range.vertices;
+    begin = end;
+  }
+}
+
+namespace {
+/// "batch 12 of 345" on a terminal, from the second second on.
+class Progress {
+public:
+  explicit Progress(int64_t total) : total(total), shown(Clock::now()) {}
+  ~Progress() {
+    if (visible)
+      std::fputs("\r\033[K", stderr);
+  }
+  void update(int64_t done) {
+    auto now = Clock::now();
+    if (now - shown < std::chrono::seconds(1) || !::isatty(STDERR_FILENO))
+      return;
+    shown = now;
+    visible = true;
+    std::fprintf(stderr, "\rbatch %lld of %lld", (long long)done,
+                 (long long)total);
+    std::fflush(stderr);
+  }
+
+private:
+  int64_t total;
+  Clock::time_point shown;
+  bool visible = false;
+};
+} // namespace
+
+double Batches::pass(const Session &session, Collector *collector) const {
+  Progress progress(count());
+  double seconds = 0;
+  for (int64_t i = 0; i != count(); ++i) {
+    const Batch &batch = batches[i];
+    auto start = Clock::now();
+    Result result = session.run(batch.structures, batch.arguments);
+    seconds += std::chrono::duration<double>(Clock::now() - start).count();
+    if (collector)
+      collector->add(result, batch.range, i);
+    progress.update(i + 1);
+  }
+  return seconds;
+}
+
+} // namespace espalier::run

@@ -1,0 +1,61 @@
+//===- Batches.h - The structures, batch by batch ---------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A file of structures cut into batches, and a pass over all of them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ESPALIER_RUN_BATCHES_H
+#define ESPALIER_RUN_BATCHES_H
+
+#include "Arguments.h"
+#include "Options.h"
+
+#include "espalier/runtime.hpp"
+#include "tensor/Tensor.h"
+
+#include <vector>
+
+namespace espalier::run {
+
+/// Results of all batches, one after another.
+class Collector {
+public:
+  Collector(const espalier_entry &entry, const Structures &structures,
+            int64_t batches);
+  /// Copies the results of the batch number `batch`.
+  void add(const Result &result, const BatchRange &range, int64_t batch);
+  const std::vector<NamedTensor> &tensors() const { return results; }
+
+private:
+  std::vector<uint32_t> rows; // ESPALIER_ROWS_* of every result
+  std::vector<NamedTensor> results;
+};
+
+class Batches {
+public:
+  Batches(const Structures &structures, const Arguments &arguments,
+          int64_t batchSize);
+
+  int64_t count() const { return (int64_t)batches.size(); }
+
+  /// Runs all batches and returns the seconds that took. Results go to
+  /// `collector` if there is one. Shows progress on a terminal if it takes
+  /// long.
+  double pass(const Session &session, Collector *collector) const;
+
+private:
+  struct Batch {
+    BatchRange range;
+    Structures structures;
+    std::vector<NamedView> arguments;
+  };
+  std::vector<Batch> batches;
+};
+
+} // namespace espalier::run
+
+#endif // ESPALIER_RUN_BATCHES_H

@@ -1,0 +1,171 @@
+//===- Describe.cpp - What a compiled model contains ----------------------===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads nothing but the tables of espalier/abi.h.
+//
+//===----------------------------------------------------------------------===//
+#include "Describe.h"
+
+#include "support/Error.h"
+#include "tensor/Tensor.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <vector>
+
+namespace espalier::run {
+
+const espalier_entry &findEntry(const espalier_model &model,
+                                const std::string &name) {
+  std::string names;
+  for (uint32_t i = 0; i != model.entry_count; ++i) {
+    const espalier_entry &entry = model.entries[i];
+    if (name == entry.name || (name.empty() && model.entry_count == 1))
+      return entry;
+    names += (names.empty() ? "'" : ", '") + std::string(entry.name) + "'";
+  }
+  if (names.empty())
+    fail(ESPALIER_NOT_FOUND, "the model '%s' has no entries", model.name);
+  if (name.empty())
+    fail(ESPALIER_INVALID_ARGUMENT,
+         "the model '%s' has several entries; choose one with --entry: %s",
+         model.name, names.c_str());
+  fail(ESPALIER_NOT_FOUND,
+       "the model '%s' has no entry '%s'; expected one of %s", model.name,
+       name.c_str(), names.c_str());
+}
+
+static const char *rowsOfBuffer(uint32_t rows) {
+  switch (rows) {
+  case ESPALIER_ROWS_CALLER:
+  case ESPALIER_ROWS_VERTICES:
+    return "per vertex";
+  case ESPALIER_ROWS_STRUCTURES:
+    return "per structure";
+  case ESPALIER_ROWS_LEAVES:
+    return "per leaf";
+  case ESPALIER_ROWS_INNER:
+    return "per inner vertex";
+  default:
+    return "";
+  }
+}
+
+static const char *rowsOfPhase(uint32_t rows) {
+  switch (rows) {
+  case ESPALIER_ROWS_ONE:
+    return "once";
+  case ESPALIER_ROWS_VERTICES:
+    return "over all vertices";
+  case ESPALIER_ROWS_LEAVES:
+    return "over the leaves";
+  case ESPALIER_ROWS_INNER:
+    return "over the inner vertices";
+  case ESPALIER_ROWS_STRUCTURES:
+    return "over the structures";
+  case ESPALIER_ROWS_TASKS:
+    return "task by task over all vertices";
+  case ESPALIER_ROWS_INNER_TASKS:
+    return "task by task over the inner vertices";
+  default:
+    return "over unknown rows";
+  }
+}
+
+static const char *stepKind(uint32_t kind) {
+  switch (kind) {
+  case ESPALIER_STEP_COPY:
+    return "copy";
+  case ESPALIER_STEP_EMBED:
+    return "embed";
+  case ESPALIER_STEP_MATMUL:
+    return "matmul";
+  case ESPALIER_STEP_KERNEL:
+    return "kernel";
+  default:
+    return "unknown";
+  }
+}
+
+static std::string shapeOf(const espalier_buffer_desc &buffer) {
+  uint32_t rank = std::min<uint32_t>(buffer.rank, ESPALIER_MAX_RANK);
+  return shapeString({buffer.shape, buffer.shape + rank}, buffer.dtype);
+}
+
+static void describeBuffers(std::ostream &out, const espalier_entry &entry,
+                            const char *title, uint32_t kind) {
+  std::vector<const espalier_buffer_desc *> buffers;
+  size_t nameWidth = 0, shapeWidth = 0;
+  for (uint32_t i = 0; i != entry.buffer_count; ++i) {
+    const espalier_buffer_desc &buffer = entry.buffers[i];
+    if (buffer.kind != kind)
+      continue;
+    buffers.push_back(&buffer);
+    nameWidth = std::max(nameWidth, std::string(buffer.name).size());
+    shapeWidth = std::max(shapeWidth, shapeOf(buffer).size());
+  }
+  out << "  " << title << (buffers.empty() ? ": none" : "") << '\n';
+  for (const espalier_buffer_desc *buffer : buffers) {
+    std::string rows = rowsOfBuffer(buffer->rows);
+    out << "    " << std::left << std::setw((int)nameWidth) << buffer->name
+        << "  ";
+    if (rows.empty())
+      out << shapeOf(*buffer) << '\n';
+    else
+      out << std::setw((int)shapeWidth) << shapeOf(*buffer) << "  " << rows
+          << '\n';
+  }
+}
+
+static void describePhases(std::ostream &out, const espalier_entry &entry) {
+  out << "  phases\n";
+  for (uint32_t p = 0; p != entry.phase_count; ++p) {
+    const espalier_phase &phase = entry.phases[p];
+    out << "    " << phase.name << ", " << rowsOfPhase(phase.rows) << '\n';
+    for (uint32_t s = 0; s != phase.step_count; ++s) {
+      const espalier_step &step = phase.steps[s];
+      out << "      " << std::left << std::setw(8) << stepKind(step.kind)
+          << step.name;
+      if (step.kind == ESPALIER_STEP_MATMUL &&
+          step.weight < entry.weight_count) {
+        const espalier_weight &weight = entry.weights[step.weight];
+        out << " (" << weight.k << "x" << weight.n << " of "
+            << entry.buffers[weight.buffer].name << ")";
+      }
+      out << '\n';
+    }
+  }
+}
+
+static void describeEntry(std::ostream &out, const espalier_entry &entry) {
+  out << "entry " << entry.name << '\n';
+  for (uint32_t i = 0; i != entry.graph_count; ++i)
+    out << "  graph " << entry.graphs[i].name << ", up to "
+        << entry.graphs[i].arity << " children a vertex\n";
+  describeBuffers(out, entry, "arguments", ESPALIER_BUFFER_INPUT);
+  describeBuffers(out, entry, "parameters", ESPALIER_BUFFER_PARAMETER);
+  describeBuffers(out, entry, "results", ESPALIER_BUFFER_OUTPUT);
+  describePhases(out, entry);
+}
+
+void describe(std::ostream &out, const espalier_model &model,
+              const std::string &entry) {
+  std::string features = model.target_features;
+  out << "model " << model.name << '\n'
+      << "  abi " << model.abi_major << '.' << model.abi_minor
+      << ", compiled by espalier " << model.compiler_version << '\n'
+      << "  target " << model.target_cpu
+      << (features.empty() ? "" : " with " + features) << '\n';
+  if (!entry.empty()) {
+    describeEntry(out, findEntry(model, entry));
+    return;
+  }
+  for (uint32_t i = 0; i != model.entry_count; ++i)
+    describeEntry(out, model.entries[i]);
+}
+
+} // namespace espalier::run

@@ -1,0 +1,57 @@
+//===- Options.h - The command line of espalier-run -------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the user asked for.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ESPALIER_RUN_OPTIONS_H
+#define ESPALIER_RUN_OPTIONS_H
+
+#include "espalier/runtime.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::run {
+
+struct Options {
+  std::string library;
+  std::string entry; // empty: the library's only one
+  bool describe = false;
+
+  std::string structures;
+  std::string format;
+  std::string vocabulary; // empty: built from the structures
+  std::string saveVocabulary;
+  /// Names of arguments and .npy files.
+  std::vector<std::pair<std::string, std::string>> inputs;
+
+  std::string weights;
+  std::optional<uint64_t> randomWeights;
+  std::string saveWeights;
+
+  int64_t batchSize = 64; // 0: all structures in one batch
+  espalier_policy policy = ESPALIER_POLICY_BATCHED;
+  unsigned threads = 1;
+
+  std::string output;
+  std::string stats;
+  std::string trace;
+  bool benchmark = false;
+  unsigned repeat = 10;
+};
+
+/// Parses the command line. Returns nothing if all has been done already
+/// (--help, --version); throws an exception if it makes no sense.
+std::optional<Options> parseOptions(int argc, char **argv);
+
+} // namespace espalier::run
+
+#endif // ESPALIER_RUN_OPTIONS_H

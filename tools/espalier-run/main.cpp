@@ -1,0 +1,47 @@
+//===- main.cpp - Running compiled models from the command line -----------===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// espalier-run MODEL.so --structures FILE ...; see --help.
+//
+//===----------------------------------------------------------------------===//
+#include "Describe.h"
+#include "Options.h"
+#include "Run.h"
+
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string>
+
+/// One line on standard error; `message` may have several.
+static int reportError(std::string message) {
+  for (size_t at = 0; (at = message.find('\n', at)) != std::string::npos;)
+    message.replace(at, 1, "; ");
+  std::fprintf(stderr, "espalier-run: error: %s\n", message.c_str());
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  using namespace espalier;
+  try {
+    std::optional<run::Options> options = run::parseOptions(argc, argv);
+    if (!options)
+      return 0;
+    Module module(options->library);
+    if (options->describe)
+      run::describe(std::cout, module.model(), options->entry);
+    else
+      run::run(module, *options);
+    std::cout.flush();
+    return std::cout ? 0 : reportError("cannot write to standard output");
+  } catch (const std::bad_alloc &) {
+    return reportError("out of memory");
+  } catch (const std::exception &e) {
+    return reportError(e.what());
+  }
+}
