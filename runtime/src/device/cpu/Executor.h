@@ -1,0 +1,120 @@
+//===- Executor.h - Runs a program over a schedule --------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Phases run one after another, and in a phase over tasks so do the tasks.
+// What is left, rows of one phase or task, is cut into blocks that run in any
+// order, on any worker; a worker runs all steps of a block before the next.
+// Nothing here allocates, and names are only looked at to report a failure.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ESPALIER_DEVICE_CPU_EXECUTOR_H
+#define ESPALIER_DEVICE_CPU_EXECUTOR_H
+
+#include "memory/Arena.h"
+#include "module/Program.h"
+#include "trace/Trace.h"
+
+#include <exception>
+#include <mutex>
+#include <vector>
+
+namespace espalier {
+
+class Forest;
+class Schedule;
+class ThreadPool;
+
+/// Where the rows of a buffer are: row r is at base + (r - first) * stride.
+struct View {
+  char *base;
+  int64_t stride;
+  int64_t first;
+};
+
+/// Times of steps by kind, in nanoseconds.
+struct StepTimes {
+  int64_t copy = 0;
+  int64_t matmul = 0;
+  int64_t kernel = 0;
+};
+
+/// What one thread of a run needs for itself.
+struct Worker {
+  std::vector<View> views;
+  Arena scratch;
+  std::vector<espalier_kernel_operand> operands;
+  /// Filled if the run is profiled.
+  StepTimes times;
+  std::vector<TraceEvent> events;
+  int64_t droppedEvents = 0;
+  uint32_t thread = 0;
+};
+
+struct ExecutorOptions {
+  bool serial = false;
+  bool profile = false;
+  /// How many threads rows are cut up for, with or without a pool: where the
+  /// cuts are can change the last bit of a product.
+  unsigned threads = 1;
+};
+
+class Executor {
+public:
+  /// One run. `views` has the place of every buffer but scratch; `zeros` has
+  /// program.zeroBytes zero bytes. With a pool there is a worker for each of
+  /// its threads; without one the calling thread is workers[0].
+  Executor(const Program &program, const Forest &forest,
+           const Schedule &schedule, const std::vector<View> &views,
+           const char *zeros, std::vector<Worker> &workers, ThreadPool *pool,
+           ExecutorOptions options);
+
+  void run();
+
+private:
+  struct Rows;
+  struct Job;
+
+  void runRows(const Program::Phase &phase, int64_t begin, int64_t end);
+  void runBlock(Worker &worker, const Program::Phase &phase, int64_t begin,
+                int64_t end);
+  void runStep(Worker &worker, const Program::Phase &phase,
+               const Program::Step &step, int64_t begin, int64_t end);
+  void recordStep(Worker &worker, const Program::Phase &phase,
+                  const Program::Step &step, int64_t begin, int64_t end);
+
+  void copy(Worker &worker, const Program::Step &step, int64_t begin,
+            int64_t end);
+  void embed(Worker &worker, const Program::Phase &phase,
+             const Program::Step &step, int64_t begin, int64_t end);
+  void matmul(Worker &worker, const Program::Step &step, int64_t begin,
+              int64_t end);
+  void kernel(Worker &worker, const Program::Step &step, int64_t begin,
+              int64_t end);
+
+  Rows locate(const Worker &worker, const Program::Operand &operand,
+              int64_t begin) const;
+  [[noreturn]] void failId(const Program::Phase &phase,
+                           const Program::Step &step, int64_t row,
+                           int32_t id) const;
+
+  const Program &program;
+  const Forest &forest;
+  const Schedule &schedule;
+  const char *zeros;
+  std::vector<Worker> &workers;
+  ThreadPool *pool;
+  ExecutorOptions options;
+
+  /// The failure of the first block that failed, by row.
+  std::mutex failureMutex;
+  std::exception_ptr failure;
+  int64_t failedBlock = INT64_MAX;
+};
+
+} // namespace espalier
+
+#endif // ESPALIER_DEVICE_CPU_EXECUTOR_H

@@ -1,0 +1,104 @@
+//===- Program.h - An entry, prepared for execution -------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The tables of a compiled entry say what to do in elements and names. A
+// program says the same in bytes and pointers, with everything worked out that
+// does not depend on the batch: where scratch buffers lie, which copies can
+// become pointers, what a row costs.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ESPALIER_MODULE_PROGRAM_H
+#define ESPALIER_MODULE_PROGRAM_H
+
+#include "espalier/abi.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace espalier {
+
+class PackedWeight;
+
+/// Rows that a phase works on at a time. A block's scratch should stay in the
+/// second-level cache from the step that writes it to the step that reads it,
+/// which asks for few rows; a matmul packs its input and walks the whole
+/// weight once a block, which asks for many.
+constexpr int64_t kBlockRows = 128;
+
+struct Program {
+  struct Operand {
+    uint32_t buffer;
+    uint32_t access;
+    uint32_t slot;
+    int64_t columnBytes; // from the start of a row
+    int64_t rowBytes;    // that the operand has in a row
+  };
+
+  struct Step {
+    uint32_t kind;
+    uint32_t operandCount;
+    const Operand *operands;
+    const char *name;
+    espalier_kernel kernel;
+    const PackedWeight *weight;
+    int64_t elementBytes; // of a matmul's operands
+    /// A copy of children to a scratch buffer that nothing else writes: where
+    /// the children lie one after another the buffer can be where they are.
+    bool canAlias;
+    int64_t tableRows; // of an embedding
+  };
+
+  struct Scratch {
+    uint32_t buffer;
+    int64_t offset;
+    int64_t rowBytes;
+  };
+
+  struct Phase {
+    const char *name;
+    uint32_t rows;
+    std::vector<Step> steps;
+    std::vector<Scratch> scratch;
+    int64_t matmulFlopsPerRow;
+    /// In flops; a byte moved counts as kFlopsPerByte.
+    int64_t costPerRow;
+  };
+
+  /// Prepares `entry` with its packed weights, one for each of its table.
+  Program(const espalier_entry &entry,
+          const std::vector<std::unique_ptr<PackedWeight>> &weights);
+  Program(const Program &) = delete;
+  Program &operator=(const Program &) = delete;
+
+  const espalier_entry &entry;
+  std::vector<Phase> phases;
+  /// Children a vertex can have, and whether leaves are asked for theirs.
+  uint32_t arity = 0;
+  bool leafChildren = false;
+  /// What one worker needs for the scratch of one block.
+  int64_t scratchBytes = 0;
+  /// The longest row that may read as zeros.
+  int64_t zeroBytes = 0;
+  uint32_t maxOperands = 0;
+
+private:
+  std::vector<Operand> operands;
+
+  void layOutScratch(const espalier_phase &desc, Phase &phase);
+};
+
+/// What moving a byte costs in flops: a core computes some tens of them in the
+/// time in which it moves a few bytes.
+constexpr int64_t kFlopsPerByte = 4;
+
+/// Bytes of one row of `buffer`.
+int64_t rowBytes(const espalier_buffer_desc &buffer);
+
+} // namespace espalier
+
+#endif // ESPALIER_MODULE_PROGRAM_H

@@ -1,0 +1,372 @@
+//===- Session.cpp --------------------------------------------------------===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "module/Session.h"
+
+#include "device/cpu/Gemm.h"
+#include "device/cpu/ThreadPool.h"
+#include "support/Error.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace espalier {
+
+/// The memory of one run, reused by later ones.
+struct Session::Context {
+  Schedule schedule;
+  Arena arena;
+  OffsetAssigner assigner;
+  /// One for each dynamic buffer, in the order of the entry's table.
+  std::vector<Placement> placements;
+  /// By buffer.
+  std::vector<View> views;
+  std::vector<Worker> workers;
+  int64_t arenaBytes = 0;
+  int64_t resultBytes = 0;
+  /// What the session has counted as allocated by this context.
+  int64_t countedBytes = 0;
+
+  int64_t allocatedBytes() const {
+    int64_t bytes = arena.capacity();
+    for (const Worker &worker : workers)
+      bytes += worker.scratch.capacity();
+    return bytes;
+  }
+};
+
+/// Takes a context from the session's list and puts it back.
+class Session::ContextLease {
+public:
+  explicit ContextLease(Session &session) : session(session) {
+    uint32_t number;
+    {
+      std::lock_guard<std::mutex> lock(session.contextMutex);
+      // There is room for it when it comes back.
+      if (!session.freeContexts.empty()) {
+        context = std::move(session.freeContexts.back());
+        session.freeContexts.pop_back();
+        return;
+      }
+      session.freeContexts.reserve(session.contextCount + 1);
+      number = session.contextCount++;
+    }
+    context = std::make_unique<Context>();
+    context->workers = std::vector<Worker>(session.options.threads);
+    for (unsigned w = 0; w < session.options.threads; ++w)
+      context->workers[w].thread = number * session.options.threads + w;
+  }
+  ~ContextLease() {
+    std::lock_guard<std::mutex> lock(session.contextMutex);
+    int64_t bytes = context->allocatedBytes();
+    session.allocatedBytes += bytes - context->countedBytes;
+    context->countedBytes = bytes;
+    session.freeContexts.push_back(std::move(context));
+  }
+  Context &operator*() { return *context; }
+
+private:
+  Session &session;
+  std::unique_ptr<Context> context;
+};
+
+Session::Session(const Module &module, const espalier_entry &entry,
+                 const Weights &parameters, SessionOptions requested)
+    : entry(entry), options(requested),
+      weights(bindWeights(module, entry, parameters)),
+      program(entry, weights.packed),
+      zeros(alignUp(program.zeroBytes) + kAlignment, '\0') {
+  if (entry.graph_count > 1)
+    fail(ESPALIER_UNSUPPORTED,
+         "entry '%s' has %u graph arguments; a session runs entries with one",
+         entry.name, entry.graph_count);
+  // The reference policy is one vertex after another.
+  if (options.policy == ESPALIER_POLICY_SERIAL || options.threads == 0)
+    options.threads = 1;
+  if (options.threads > 1)
+    pool = std::make_unique<ThreadPool>(options.threads);
+}
+
+Session::~Session() = default;
+
+//===----------------------------------------------------------------------===//
+// Before the run: schedule, arguments, memory
+//===----------------------------------------------------------------------===//
+
+void Session::buildSchedule(Context &context, const Forest &forest) const {
+  context.schedule.build(forest, program.arity, options.policy,
+                         program.leafChildren);
+}
+
+int64_t Session::rowsOf(const espalier_buffer_desc &buffer,
+                        const Schedule &schedule) const {
+  switch (buffer.rows) {
+  case ESPALIER_ROWS_VERTICES:
+  case ESPALIER_ROWS_CALLER:
+    return schedule.vertices();
+  case ESPALIER_ROWS_LEAVES:
+    return schedule.leaves();
+  case ESPALIER_ROWS_INNER:
+    return schedule.vertices() - schedule.leaves();
+  case ESPALIER_ROWS_STRUCTURES:
+    return schedule.structures();
+  default: // ESPALIER_ROWS_ONE
+    return 1;
+  }
+}
+
+/// Finds offsets for the dynamic buffers of this batch. Returns their bytes
+/// and those of the results.
+int64_t Session::planMemory(Context &context) const {
+  context.placements.clear();
+  context.resultBytes = 0;
+  // Every placement may be padded, and their sum must not overflow either.
+  int64_t limit = INT64_MAX / ((int64_t)entry.buffer_count + 1) - kAlignment;
+  for (uint32_t b = 0; b < entry.buffer_count; ++b) {
+    const espalier_buffer_desc &buffer = entry.buffers[b];
+    if (buffer.kind != ESPALIER_BUFFER_DYNAMIC &&
+        buffer.kind != ESPALIER_BUFFER_OUTPUT)
+      continue;
+    int64_t bytes;
+    if (__builtin_mul_overflow(rowsOf(buffer, context.schedule),
+                               rowBytes(buffer), &bytes) ||
+        bytes > limit)
+      fail(ESPALIER_OUT_OF_MEMORY,
+           "'%s' has %lld rows of %lld bytes, more than can be addressed; run "
+           "fewer structures at once",
+           buffer.name ? buffer.name : "a dynamic tensor",
+           (long long)rowsOf(buffer, context.schedule),
+           (long long)rowBytes(buffer));
+    if (buffer.kind == ESPALIER_BUFFER_OUTPUT)
+      context.resultBytes += bytes;
+    else
+      context.placements.push_back(
+          {bytes, buffer.first_phase, buffer.last_phase, 0});
+  }
+  context.arenaBytes = context.assigner.assign(context.placements);
+  return context.arenaBytes + context.resultBytes;
+}
+
+void Session::checkInputNames(const Inputs &inputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::string &name = inputs[i].name;
+    for (size_t other = 0; other < i; ++other)
+      if (inputs[other].name == name)
+        fail(ESPALIER_INVALID_ARGUMENT, "argument '%s' is given twice",
+             name.c_str());
+    std::string known;
+    bool found = false;
+    for (uint32_t b = 0; b < entry.buffer_count; ++b)
+      if (entry.buffers[b].kind == ESPALIER_BUFFER_INPUT) {
+        found |= name == entry.buffers[b].name;
+        known += (known.empty() ? "'" : ", '") +
+                 std::string(entry.buffers[b].name) + "'";
+      }
+    if (!found)
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "entry '%s' has no argument '%s'; it has %s", entry.name,
+           name.c_str(), known.empty() ? "none" : known.c_str());
+  }
+}
+
+void Session::bindInputs(Context &context, const Forest &forest,
+                         const Inputs &inputs) const {
+  checkInputNames(inputs);
+  for (uint32_t b = 0; b < entry.buffer_count; ++b) {
+    const espalier_buffer_desc &buffer = entry.buffers[b];
+    if (buffer.kind != ESPALIER_BUFFER_INPUT)
+      continue;
+    const Tensor *tensor = nullptr;
+    for (const NamedTensor &input : inputs)
+      if (input.name == buffer.name)
+        tensor = &input.tensor;
+    const char *origin = "argument";
+    if (!tensor) {
+      auto field = forest.fields.find(buffer.name);
+      if (field == forest.fields.end())
+        fail(ESPALIER_NOT_FOUND,
+             "entry '%s' needs '%s', which is neither among the arguments nor "
+             "a field of the structures",
+             entry.name, buffer.name);
+      tensor = &field->second;
+      origin = "field";
+    }
+
+    std::vector<int64_t> expected(buffer.shape, buffer.shape + buffer.rank);
+    if (buffer.rows != ESPALIER_ROWS_ONE)
+      expected.insert(expected.begin(), rowsOf(buffer, context.schedule));
+    if (tensor->dtype != buffer.dtype || tensor->shape != expected)
+      fail(ESPALIER_INVALID_ARGUMENT, "%s '%s' is %s, expected %s (%s)", origin,
+           buffer.name, shapeString(tensor->shape, tensor->dtype).c_str(),
+           shapeString(expected, buffer.dtype).c_str(),
+           buffer.rows == ESPALIER_ROWS_CALLER       ? "one row a vertex"
+           : buffer.rows == ESPALIER_ROWS_STRUCTURES ? "one row a structure"
+                                                     : "not batched");
+    if (!tensor->data && tensor->bytes() > 0)
+      fail(ESPALIER_INVALID_ARGUMENT, "%s '%s' has no data", origin,
+           buffer.name);
+    if ((uintptr_t)tensor->data % dtypeSize(buffer.dtype) != 0)
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "the data of %s '%s' is not aligned to its %zu-byte elements",
+           origin, buffer.name, dtypeSize(buffer.dtype));
+    context.views[b] = {const_cast<char *>(tensor->data), rowBytes(buffer), 0};
+  }
+}
+
+/// Gives every buffer that is neither an argument nor scratch its place.
+Results Session::placeBuffers(Context &context) const {
+  context.arena.reserve(std::max<int64_t>(context.arenaBytes, kAlignment));
+  Results results;
+  size_t placement = 0;
+  for (uint32_t b = 0; b < entry.buffer_count; ++b) {
+    const espalier_buffer_desc &buffer = entry.buffers[b];
+    View &view = context.views[b];
+    view.stride = rowBytes(buffer);
+    view.first =
+        buffer.rows == ESPALIER_ROWS_INNER ? context.schedule.leaves() : 0;
+    switch (buffer.kind) {
+    case ESPALIER_BUFFER_PARAMETER:
+      view.base = const_cast<char *>(weights.parameters[b].data);
+      break;
+    case ESPALIER_BUFFER_CONSTANT:
+      view.base = static_cast<char *>(const_cast<void *>(buffer.data));
+      break;
+    case ESPALIER_BUFFER_DYNAMIC:
+      view.base = context.arena.data() + context.placements[placement++].offset;
+      break;
+    case ESPALIER_BUFFER_OUTPUT: {
+      std::vector<int64_t> shape(buffer.shape, buffer.shape + buffer.rank);
+      if (buffer.rows != ESPALIER_ROWS_ONE)
+        shape.insert(shape.begin(), rowsOf(buffer, context.schedule));
+      results.push_back(
+          {buffer.name, Tensor::uninitialized(buffer.dtype, std::move(shape))});
+      view.base = results.back().tensor.mutableData();
+      break;
+    }
+    }
+    // Nothing is read from an empty buffer, but its address is computed.
+    if (!view.base)
+      view.base = const_cast<char *>(zeros.data());
+  }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+Results Session::run(const Forest &forest, const Inputs &inputs) {
+  int64_t start = now();
+  ContextLease lease(*this);
+  Context &context = *lease;
+  buildSchedule(context, forest);
+  int64_t scheduled = now();
+  context.views.assign(entry.buffer_count, View{nullptr, 0, 0});
+  bindInputs(context, forest, inputs);
+  planMemory(context);
+
+  Results results = placeBuffers(context);
+  std::unique_lock<std::mutex> poolLock(poolMutex, std::defer_lock);
+  ThreadPool *ours = pool && poolLock.try_lock() ? pool.get() : nullptr;
+  unsigned workers = ours ? options.threads : 1;
+  for (unsigned w = 0; w < workers; ++w) {
+    Worker &worker = context.workers[w];
+    worker.scratch.reserve(std::max(program.scratchBytes, kAlignment));
+    worker.operands.resize(program.maxOperands);
+  }
+
+  ExecutorOptions how;
+  how.serial = options.policy == ESPALIER_POLICY_SERIAL;
+  how.profile = options.profile;
+  how.threads = options.threads;
+  Executor(program, forest, context.schedule, context.views, zeros.data(),
+           context.workers, ours, how)
+      .run();
+  account(context, start, scheduled, workers);
+  return results;
+}
+
+int64_t Session::bytesNeeded(const Forest &forest) {
+  ContextLease lease(*this);
+  buildSchedule(*lease, forest);
+  return planMemory(*lease);
+}
+
+//===----------------------------------------------------------------------===//
+// Accounting
+//===----------------------------------------------------------------------===//
+
+void Session::account(Context &context, int64_t start, int64_t scheduled,
+                      unsigned workers) {
+  const Schedule &schedule = context.schedule;
+  int64_t vertices = schedule.vertices(), leaves = schedule.leaves();
+  double flops = 0;
+  for (const Program::Phase &phase : program.phases) {
+    int64_t rows = 1;
+    if (phase.rows == ESPALIER_ROWS_LEAVES)
+      rows = leaves;
+    else if (phase.rows == ESPALIER_ROWS_INNER ||
+             phase.rows == ESPALIER_ROWS_INNER_TASKS)
+      rows = vertices - leaves;
+    else if (phase.rows == ESPALIER_ROWS_STRUCTURES)
+      rows = schedule.structures();
+    else if (phase.rows != ESPALIER_ROWS_ONE)
+      rows = vertices;
+    flops += (double)rows * (double)phase.matmulFlopsPerRow;
+  }
+  int64_t end = now();
+
+  std::lock_guard<std::mutex> lock(statsMutex);
+  totals.runs += 1;
+  totals.structures += schedule.structures();
+  totals.vertices += vertices;
+  totals.tasks += schedule.tasks();
+  totals.total_seconds += (end - start) * 1e-9;
+  totals.schedule_seconds += (scheduled - start) * 1e-9;
+  totals.matmul_flops += flops;
+  totals.peak_bytes =
+      std::max(totals.peak_bytes, context.arenaBytes + context.resultBytes);
+  if (!options.profile)
+    return;
+  uint32_t thread = context.workers[0].thread;
+  trace.append({{"schedule", "run", start, scheduled, vertices, thread},
+                {"run", "run", start, end, vertices, thread}},
+               0);
+  for (unsigned w = 0; w < workers; ++w) {
+    const Worker &worker = context.workers[w];
+    totals.copy_seconds += worker.times.copy * 1e-9;
+    totals.matmul_seconds += worker.times.matmul * 1e-9;
+    totals.kernel_seconds += worker.times.kernel * 1e-9;
+    trace.append(worker.events, worker.droppedEvents);
+  }
+}
+
+espalier_stats Session::stats() const {
+  espalier_stats stats;
+  {
+    std::lock_guard<std::mutex> lock(statsMutex);
+    stats = totals;
+  }
+  std::lock_guard<std::mutex> lock(contextMutex);
+  stats.allocated_bytes = allocatedBytes;
+  return stats;
+}
+
+void Session::resetStats() {
+  std::lock_guard<std::mutex> lock(statsMutex);
+  totals = espalier_stats{};
+  trace.clear();
+}
+
+void Session::writeTrace(const std::string &path) const {
+  if (!options.profile)
+    fail(ESPALIER_INVALID_ARGUMENT,
+         "this session records no timeline; create it with `profile` set");
+  std::lock_guard<std::mutex> lock(statsMutex);
+  trace.write(path);
+}
+
+} // namespace espalier

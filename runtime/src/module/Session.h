@@ -1,0 +1,101 @@
+//===- Session.h - An entry with its weights, ready to run ------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Any number of threads may run a session at a time. Each run has a context of
+// its own (schedule, dynamic tensors, scratch), taken from a list and put back.
+// The session's thread pool serves one run at a time; a run that finds it busy
+// uses its own thread only, so that many callers never use more threads than
+// they bring.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ESPALIER_MODULE_SESSION_H
+#define ESPALIER_MODULE_SESSION_H
+
+#include "device/cpu/Executor.h"
+#include "graph/Forest.h"
+#include "memory/Arena.h"
+#include "module/Module.h"
+#include "module/Program.h"
+#include "module/Weights.h"
+#include "schedule/Schedule.h"
+#include "trace/Trace.h"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace espalier {
+
+class ThreadPool;
+
+/// The results of a run, in the entry's order.
+using Results = std::vector<NamedTensor>;
+/// The caller's arguments by name; their data stays where it is.
+using Inputs = std::vector<NamedTensor>;
+
+struct SessionOptions {
+  espalier_policy policy = ESPALIER_POLICY_BATCHED;
+  unsigned threads = 1;
+  bool profile = false;
+};
+
+class Session {
+public:
+  Session(const Module &module, const espalier_entry &entry,
+          const Weights &weights, SessionOptions options);
+  ~Session();
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
+
+  Results run(const Forest &forest, const Inputs &inputs);
+  /// Bytes of dynamic tensors and results that `run` would need.
+  int64_t bytesNeeded(const Forest &forest);
+
+  /// All fields but struct_size.
+  espalier_stats stats() const;
+  void resetStats();
+  void writeTrace(const std::string &path) const;
+
+  const SessionOptions &sessionOptions() const { return options; }
+
+private:
+  struct Context;
+  class ContextLease;
+
+  int64_t rowsOf(const espalier_buffer_desc &buffer,
+                 const Schedule &schedule) const;
+  void buildSchedule(Context &context, const Forest &forest) const;
+  int64_t planMemory(Context &context) const;
+  void checkInputNames(const Inputs &inputs) const;
+  void bindInputs(Context &context, const Forest &forest,
+                  const Inputs &inputs) const;
+  Results placeBuffers(Context &context) const;
+  void account(Context &context, int64_t start, int64_t scheduled,
+               unsigned workers);
+
+  const espalier_entry &entry;
+  SessionOptions options;
+  BoundWeights weights;
+  Program program;
+  std::vector<char> zeros;
+
+  std::unique_ptr<ThreadPool> pool;
+  std::mutex poolMutex;
+
+  mutable std::mutex contextMutex;
+  std::vector<std::unique_ptr<Context>> freeContexts;
+  uint32_t contextCount = 0;
+  int64_t allocatedBytes = 0;
+
+  mutable std::mutex statsMutex;
+  espalier_stats totals{};
+  Trace trace;
+};
+
+} // namespace espalier
+
+#endif // ESPALIER_MODULE_SESSION_H

@@ -1,0 +1,180 @@
+//===- Schedule.cpp -------------------------------------------------------===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "schedule/Schedule.h"
+
+#include "graph/Forest.h"
+#include "support/Error.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace espalier {
+
+[[noreturn]] static void failArity(const Forest &forest, int64_t v,
+                                   uint32_t arity) {
+  int64_t k = forest.structureOf(v);
+  fail(ESPALIER_INVALID_ARGUMENT,
+       "structure %lld: vertex %lld has %lld children, but the model reads at "
+       "most %u; compile it for a larger arity or binarize the structures",
+       (long long)k, (long long)(v - forest.structureOffsets[k]),
+       (long long)(forest.childOffsets[v + 1] - forest.childOffsets[v]), arity);
+}
+
+/// Computes levels of vertices whose children all come before them, as every
+/// reader of trees and sequences writes them. False if one does not.
+bool Schedule::levelsInOnePass(const Forest &forest, uint32_t arity) {
+  const int64_t *offsets = forest.childOffsets.data();
+  const int32_t *children = forest.children.data();
+  int32_t *level = levels.data();
+  bool childrenFirst = true;
+  for (int64_t v = 0; v < vertexCount; ++v) {
+    int64_t begin = offsets[v], end = offsets[v + 1];
+    if (end - begin > (int64_t)arity)
+      failArity(forest, v, arity);
+    int32_t highest = -1;
+    for (int64_t e = begin; e < end; ++e) {
+      int32_t child = children[e];
+      if (child < 0)
+        continue;
+      if (child >= v) {
+        childrenFirst = false;
+        break;
+      }
+      highest = std::max(highest, level[child]);
+    }
+    level[v] = highest + 1;
+  }
+  return childrenFirst;
+}
+
+/// Computes levels of vertices in any order: a vertex enters the queue when
+/// its last child has left it.
+void Schedule::levelsByKahn(const Forest &forest) {
+  int64_t count = vertexCount;
+  levels.assign(count, 0);
+  waiting.assign(count, 0);
+  queue.resize(count);
+
+  // Parents of each vertex, in compressed rows: count, sum, fill.
+  parentOffsets.assign(count + 2, 0);
+  for (int64_t v = 0; v < count; ++v)
+    for (int64_t e = forest.childOffsets[v]; e < forest.childOffsets[v + 1];
+         ++e)
+      if (forest.children[e] >= 0) {
+        ++parentOffsets[forest.children[e] + 2];
+        ++waiting[v];
+      }
+  for (int64_t v = 0; v < count; ++v)
+    parentOffsets[v + 2] += parentOffsets[v + 1];
+  parents.resize(parentOffsets[count + 1]);
+  for (int64_t v = 0; v < count; ++v)
+    for (int64_t e = forest.childOffsets[v]; e < forest.childOffsets[v + 1];
+         ++e)
+      if (forest.children[e] >= 0)
+        parents[parentOffsets[forest.children[e] + 1]++] = (int32_t)v;
+
+  int64_t head = 0, tail = 0;
+  for (int64_t v = 0; v < count; ++v)
+    if (waiting[v] == 0)
+      queue[tail++] = (int32_t)v;
+  while (head < tail) {
+    int32_t child = queue[head++];
+    for (int64_t p = parentOffsets[child]; p < parentOffsets[child + 1]; ++p) {
+      int32_t parent = parents[p];
+      levels[parent] = std::max(levels[parent], levels[child] + 1);
+      if (--waiting[parent] == 0)
+        queue[tail++] = parent;
+    }
+  }
+  if (tail != count) {
+    forest.validate(); // lists the cycle
+    fail(ESPALIER_INTERNAL, "the scheduler left %lld of %lld vertices out",
+         (long long)(count - tail), (long long)count);
+  }
+}
+
+void Schedule::build(const Forest &forest, uint32_t arity,
+                     espalier_policy policy, bool leafChildren) {
+  vertexCount = forest.vertices();
+  int64_t structureCount = forest.structures();
+  levels.resize(vertexCount);
+  vertexOfRows.resize(vertexCount);
+  rowOfVertices.resize(vertexCount);
+  rootRows.resize(structureCount);
+  rootVertices.resize(structureCount);
+
+  if (!levelsInOnePass(forest, arity))
+    levelsByKahn(forest);
+
+  // A stable counting sort by level. `levelSizes` first holds sizes, then the
+  // next free row of each level.
+  levelSizes.clear();
+  for (int64_t v = 0; v < vertexCount; ++v) {
+    if (levels[v] >= (int32_t)levelSizes.size())
+      levelSizes.resize(levels[v] + 1, 0);
+    ++levelSizes[levels[v]];
+  }
+  leafCount = levelSizes.empty() ? 0 : levelSizes[0];
+  bool serial = policy == ESPALIER_POLICY_SERIAL;
+  taskOffsets.resize((serial ? vertexCount : (int64_t)levelSizes.size()) + 1);
+  int32_t row = 0;
+  for (size_t level = 0; level < levelSizes.size(); ++level) {
+    int32_t size = levelSizes[level];
+    levelSizes[level] = row;
+    if (!serial)
+      taskOffsets[level] = row;
+    row += size;
+  }
+  taskOffsets.back() = vertexCount;
+  if (serial)
+    for (int64_t t = 0; t < vertexCount; ++t)
+      taskOffsets[t] = t;
+  innerTask = serial ? leafCount : vertexCount > 0;
+
+  const int64_t *offsets = forest.childOffsets.data();
+  for (int64_t v = 0; v < vertexCount; ++v) {
+    int32_t r = levelSizes[levels[v]]++;
+    rowOfVertices[v] = r;
+    vertexOfRows[r] = (int32_t)v;
+  }
+  // Row by row, so that each slot of the table is written in order.
+  firstTableRow = leafChildren ? 0 : leafCount;
+  int64_t tableRows = vertexCount - firstTableRow;
+  childTable.resize(tableRows * arity);
+  for (int64_t i = 0; i < tableRows; ++i) {
+    int32_t v = vertexOfRows[firstTableRow + i];
+    int64_t begin = offsets[v], found = offsets[v + 1] - begin;
+    for (int64_t slot = 0; slot < (int64_t)arity; ++slot) {
+      int32_t child = slot < found ? forest.children[begin + slot] : -1;
+      childTable[slot * tableRows + i] = child < 0 ? -1 : rowOfVertices[child];
+    }
+  }
+
+  for (int64_t k = 0; k < structureCount; ++k) {
+    int64_t first = forest.structureOffsets[k];
+    int64_t end = forest.structureOffsets[k + 1];
+    rootVertices[k] = first == end ? -1 : (int32_t)(end - 1);
+    rootRows[k] = first == end ? -1 : rowOfVertices[end - 1];
+  }
+}
+
+bool Schedule::contiguousChildren(uint32_t slot, int64_t begin,
+                                  int64_t end) const {
+  if (begin == end)
+    return true;
+  const int32_t *rows = childRows(slot, begin);
+  int64_t count = end - begin;
+  // Most ranges that are not contiguous are told apart by their ends.
+  if (rows[0] < 0 || rows[count - 1] - rows[0] != count - 1)
+    return false;
+  bool contiguous = true;
+  for (int64_t i = 0; i < count; ++i)
+    contiguous &= rows[i] - rows[0] == i;
+  return contiguous;
+}
+
+} // namespace espalier

@@ -1,0 +1,92 @@
+//===- Schedule.h - Which vertices run together -----------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The order in which the vertices of a forest are evaluated. Vertices are
+// sorted by level (0 without a present child, else one more than the highest
+// child), and within a level by their number; a vertex's place in that order is
+// its row. Under the batched policy a level is a task, under the serial policy
+// every row is.
+//
+// All tables are flat arrays that keep their memory from one `build` to the
+// next, and building takes O(vertices + edges) without recursion.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ESPALIER_SCHEDULE_SCHEDULE_H
+#define ESPALIER_SCHEDULE_SCHEDULE_H
+
+#include "espalier/runtime.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace espalier {
+
+class Forest;
+
+class Schedule {
+public:
+  /// Orders the vertices of `forest`, which must be valid. The child table has
+  /// `arity` slots; a vertex with more children is an error. It has the rows
+  /// of leaves, all absent, only if `leafChildren` asks for them.
+  void build(const Forest &forest, uint32_t arity, espalier_policy policy,
+             bool leafChildren);
+
+  int64_t vertices() const { return vertexCount; }
+  int64_t structures() const { return (int64_t)rootRows.size(); }
+  /// Vertices without a present child; they have rows [0, leaves()).
+  int64_t leaves() const { return leafCount; }
+
+  /// Task t has rows [taskBegin(t), taskBegin(t + 1)).
+  int64_t tasks() const { return (int64_t)taskOffsets.size() - 1; }
+  int64_t taskBegin(int64_t t) const { return taskOffsets[t]; }
+  /// The first task whose vertices have children: row leaves().
+  int64_t firstInnerTask() const { return innerTask; }
+
+  /// For each row its vertex, and the other way round.
+  const int32_t *vertexOfRow() const { return vertexOfRows.data(); }
+  const int32_t *rowOfVertex() const { return rowOfVertices.data(); }
+  /// From `row` on, the row of each row's child in `slot`, or -1.
+  const int32_t *childRows(uint32_t slot, int64_t row) const {
+    return childTable.data() + slot * (vertexCount - firstTableRow) +
+           (row - firstTableRow);
+  }
+  /// For each structure its last vertex as row and as vertex; -1 if it has no
+  /// vertex.
+  const int32_t *rootRow() const { return rootRows.data(); }
+  const int32_t *rootVertex() const { return rootVertices.data(); }
+
+  /// Whether the children of rows [begin, end) in `slot` are all present and
+  /// lie one after another, so that they can be read in place.
+  bool contiguousChildren(uint32_t slot, int64_t begin, int64_t end) const;
+
+private:
+  bool levelsInOnePass(const Forest &forest, uint32_t arity);
+  void levelsByKahn(const Forest &forest);
+
+  int64_t vertexCount = 0;
+  int64_t leafCount = 0;
+  int64_t innerTask = 0;
+  int64_t firstTableRow = 0;
+  std::vector<int64_t> taskOffsets{0};
+  std::vector<int32_t> vertexOfRows;
+  std::vector<int32_t> rowOfVertices;
+  std::vector<int32_t> childTable;
+  std::vector<int32_t> rootRows;
+  std::vector<int32_t> rootVertices;
+
+  /// Working memory of `build`.
+  std::vector<int32_t> levels;
+  std::vector<int32_t> levelSizes;
+  std::vector<int32_t> waiting;
+  std::vector<int32_t> queue;
+  std::vector<int32_t> parents;
+  std::vector<int64_t> parentOffsets;
+};
+
+} // namespace espalier
+
+#endif // ESPALIER_SCHEDULE_SCHEDULE_H

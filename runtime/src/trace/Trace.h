@@ -1,0 +1,51 @@
+//===- Trace.h - What ran when ----------------------------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A timeline of steps, and its file in the Chrome trace format.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ESPALIER_TRACE_TRACE_H
+#define ESPALIER_TRACE_TRACE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace espalier {
+
+/// Nanoseconds of a clock that never goes back.
+int64_t now();
+
+struct TraceEvent {
+  const char *name;
+  const char *phase;
+  int64_t begin; // as `now` gives it
+  int64_t end;
+  int64_t rows;
+  uint32_t thread;
+};
+
+/// Not safe to share between threads; its owner locks.
+class Trace {
+public:
+  /// Later events are only counted, so that a trace never takes more than
+  /// some 50 MB of memory.
+  static constexpr size_t kMaxEvents = 1 << 20;
+
+  void append(const std::vector<TraceEvent> &more, int64_t droppedBefore);
+  void clear();
+  /// Writes the file atomically.
+  void write(const std::string &path) const;
+
+private:
+  std::vector<TraceEvent> events;
+  int64_t dropped = 0;
+};
+
+} // namespace espalier
+
+#endif // ESPALIER_TRACE_TRACE_H

@@ -1,0 +1,248 @@
+//===- CApiTest.cpp - The C interface, as a program sees it ---------------===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "espalier/runtime.h"
+
+#include "TestModel.h"
+
+#include <cstdio>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#define OK(CALL) ASSERT_EQ(CALL, ESPALIER_OK) << espalier_last_error()
+
+namespace {
+class CApiTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    OK(espalier_module_load(ESPALIER_TEST_MODEL, &module));
+    OK(espalier_structures_create(&structures));
+    const int64_t offsets[] = {0, 0, 0, 2};
+    const int32_t children[] = {0, 1};
+    OK(espalier_structures_append(structures, 3, offsets, children));
+    OK(espalier_structures_append(structures, 0, nullptr, nullptr));
+    const int64_t shape[] = {3};
+    const int32_t words[] = {4, 6, -1};
+    espalier_tensor field = {ESPALIER_I32, 1, shape, words};
+    OK(espalier_structures_set_field(structures, "word", &field));
+  }
+  void TearDown() override {
+    espalier_session_destroy(session);
+    espalier_weights_destroy(weights);
+    espalier_structures_destroy(structures);
+    espalier_module_destroy(module);
+  }
+  void createWeights() {
+    TestParameters p;
+    const int64_t e[] = {kWords, kEmbedding}, w[] = {kEmbedding, kHidden},
+                  u[] = {2 * kHidden, 4}, b[] = {kHidden};
+    espalier_named_tensor tensors[] = {
+        {"embedding", {ESPALIER_F32, 2, e, p.E.data()}},
+        {"W", {ESPALIER_F32, 2, w, p.W.data()}},
+        {"U", {ESPALIER_F32, 2, u, p.U.data()}},
+        {"b", {ESPALIER_F32, 1, b, p.b.data()}}};
+    OK(espalier_weights_create(tensors, 4, &weights));
+  }
+  void createSession(const char *entry, bool profile) {
+    espalier_session_options options{};
+    options.struct_size = sizeof(options);
+    options.entry = entry;
+    options.profile = profile;
+    OK(espalier_session_create(module, weights, &options, &session));
+  }
+
+  espalier_module *module = nullptr;
+  espalier_weights *weights = nullptr;
+  espalier_structures *structures = nullptr;
+  espalier_session *session = nullptr;
+};
+} // namespace
+
+TEST_F(CApiTest, FromLibraryToResult) {
+  EXPECT_STREQ(espalier_module_model(module)->name, "tree_test");
+  createWeights();
+  createSession("encode", false);
+  espalier_result *result = nullptr;
+  OK(espalier_session_run(session, structures, nullptr, 0, &result));
+  // The result outlives everything.
+  espalier_session_destroy(session);
+  session = nullptr;
+  ASSERT_EQ(espalier_result_count(result), 2u);
+  espalier_named_tensor named;
+  OK(espalier_result_at(result, 0, &named));
+  EXPECT_STREQ(named.name, "hidden");
+  espalier_tensor hidden;
+  OK(espalier_result_tensor(result, "hidden", &hidden));
+  EXPECT_EQ(hidden.data, named.tensor.data);
+  ASSERT_EQ(hidden.rank, 2u);
+  EXPECT_EQ(hidden.shape[0], 3);
+  EXPECT_EQ(hidden.shape[1], kHidden);
+  std::vector<float> expected =
+      referenceHidden({{}, {}, {0, 1}}, {4, 6, -1}, TestParameters());
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(static_cast<const float *>(hidden.data)[i], expected[i]);
+
+  EXPECT_EQ(espalier_result_tensor(result, "hiden", &hidden),
+            ESPALIER_NOT_FOUND);
+  EXPECT_STREQ(espalier_last_error(), "there is no result 'hiden'; the entry "
+                                      "has 'hidden', 'twice'");
+  EXPECT_EQ(espalier_result_at(result, 2, &named), ESPALIER_NOT_FOUND);
+  espalier_result_destroy(result);
+}
+
+TEST_F(CApiTest, LinkedModel) {
+  TestModel tables;
+  espalier_module *linked = nullptr;
+  OK(espalier_module_from_model(&tables.model, &linked));
+  EXPECT_EQ(espalier_module_model(linked), &tables.model);
+  espalier_module_destroy(linked);
+}
+
+TEST_F(CApiTest, StatsAndTrace) {
+  OK(espalier_weights_random(module, "encode", 1, &weights));
+  createSession("encode", true);
+  int64_t bytes = 0;
+  OK(espalier_session_bytes_needed(session, structures, &bytes));
+  espalier_result *result = nullptr;
+  OK(espalier_session_run(session, structures, nullptr, 0, &result));
+  espalier_result_destroy(result);
+  espalier_stats stats{};
+  EXPECT_EQ(espalier_session_stats(session, &stats), ESPALIER_INVALID_ARGUMENT);
+  stats.struct_size = sizeof(stats);
+  OK(espalier_session_stats(session, &stats));
+  EXPECT_EQ(stats.runs, 1);
+  EXPECT_EQ(stats.structures, 2);
+  EXPECT_EQ(stats.vertices, 3);
+  EXPECT_EQ(stats.tasks, 2);
+  EXPECT_EQ(stats.peak_bytes, bytes);
+  EXPECT_GT(stats.copy_seconds, 0);
+  EXPECT_GT(stats.matmul_seconds, 0);
+  EXPECT_GT(stats.kernel_seconds, 0);
+  EXPECT_GT(stats.total_seconds, stats.schedule_seconds);
+
+  std::string path = ::testing::TempDir() + "espalier_trace.json";
+  OK(espalier_session_write_trace(session, path.c_str()));
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  std::remove(path.c_str());
+  EXPECT_NE(text.str().find("\"traceEvents\":["), std::string::npos);
+  EXPECT_NE(text.str().find("{\"name\":\"children * U\",\"cat\":\"path\""),
+            std::string::npos);
+  EXPECT_NE(text.str().find("\"droppedEvents\":0"), std::string::npos);
+  EXPECT_EQ(espalier_session_write_trace(session, "/nowhere/trace.json"),
+            ESPALIER_IO_ERROR);
+
+  espalier_session_reset_stats(session);
+  OK(espalier_session_stats(session, &stats));
+  EXPECT_EQ(stats.runs, 0);
+  EXPECT_EQ(stats.matmul_seconds, 0);
+}
+
+TEST_F(CApiTest, TraceNeedsProfile) {
+  createWeights();
+  createSession("encode", false);
+  EXPECT_EQ(espalier_session_write_trace(session, "unused"),
+            ESPALIER_INVALID_ARGUMENT);
+}
+
+TEST_F(CApiTest, WeightsFile) {
+  createWeights();
+  std::string path = ::testing::TempDir() + "espalier_weights.safetensors";
+  OK(espalier_weights_save(weights, path.c_str()));
+  espalier_weights_destroy(weights);
+  weights = nullptr;
+  OK(espalier_weights_open(path.c_str(), &weights));
+  createSession("classify", false);
+  std::remove(path.c_str());
+}
+
+TEST_F(CApiTest, LibrariesThatAreNoModel) {
+  espalier_module *out = nullptr;
+  EXPECT_EQ(espalier_module_load("/nowhere/model.so", &out),
+            ESPALIER_NOT_FOUND);
+  EXPECT_STREQ(espalier_last_error(), "cannot read the library "
+                                      "'/nowhere/model.so': No such file or "
+                                      "directory");
+  EXPECT_EQ(espalier_module_load(ESPALIER_NOT_A_MODEL, &out),
+            ESPALIER_MALFORMED);
+  EXPECT_NE(std::string(espalier_last_error()).find("is not a compiled model"),
+            std::string::npos);
+  EXPECT_EQ(espalier_module_load("/etc/passwd", &out), ESPALIER_MALFORMED);
+  EXPECT_EQ(out, nullptr);
+}
+
+TEST_F(CApiTest, Slices) {
+  espalier_structures *part = nullptr;
+  OK(espalier_structures_slice(structures, 1, 2, &part));
+  EXPECT_EQ(espalier_structures_count(part), 1);
+  EXPECT_EQ(espalier_structures_vertices(part), 0);
+  espalier_structures_destroy(part);
+  EXPECT_EQ(espalier_structures_slice(structures, 1, 3, &part),
+            ESPALIER_INVALID_ARGUMENT);
+}
+
+TEST_F(CApiTest, MistakesOfTheCaller) {
+  createWeights();
+  EXPECT_EQ(espalier_session_create(module, weights, nullptr, &session),
+            ESPALIER_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(espalier_last_error()).find("2 entries"),
+            std::string::npos);
+  EXPECT_EQ(espalier_session_create(nullptr, weights, nullptr, &session),
+            ESPALIER_INVALID_ARGUMENT);
+  EXPECT_STREQ(espalier_last_error(), "module is NULL");
+  espalier_session_options options{};
+  options.entry = "encode";
+  EXPECT_EQ(espalier_session_create(module, weights, &options, &session),
+            ESPALIER_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(espalier_last_error()).find("struct_size 0"),
+            std::string::npos);
+  options.struct_size = sizeof(options);
+  options.policy = 7;
+  EXPECT_EQ(espalier_session_create(module, weights, &options, &session),
+            ESPALIER_INVALID_ARGUMENT);
+  EXPECT_EQ(session, nullptr);
+
+  const int64_t two[] = {2}, negative[] = {-3};
+  const int32_t words[] = {1, 2, 3};
+  espalier_tensor field = {ESPALIER_I32, 1, two, words};
+  EXPECT_EQ(espalier_structures_set_field(structures, "word", &field),
+            ESPALIER_INVALID_ARGUMENT);
+  EXPECT_STREQ(espalier_last_error(),
+               "field 'word' is 2xi32, expected 3 rows, one a vertex");
+  field.shape = negative;
+  EXPECT_EQ(espalier_structures_set_field(structures, "word", &field),
+            ESPALIER_INVALID_ARGUMENT);
+  field.dtype = 77;
+  EXPECT_EQ(espalier_structures_set_field(structures, "word", &field),
+            ESPALIER_INVALID_ARGUMENT);
+  EXPECT_EQ(espalier_structures_append(structures, 2, nullptr, nullptr),
+            ESPALIER_INVALID_ARGUMENT);
+  const int64_t offsets[] = {0, 1};
+  const int32_t itself[] = {0};
+  EXPECT_EQ(espalier_structures_append(structures, 1, offsets, itself),
+            ESPALIER_MALFORMED);
+  EXPECT_EQ(espalier_structures_count(structures), 2);
+}
+
+TEST_F(CApiTest, ErrorsBelongToTheirThread) {
+  EXPECT_EQ(espalier_module_load(nullptr, nullptr), ESPALIER_INVALID_ARGUMENT);
+  std::thread([] { EXPECT_STREQ(espalier_last_error(), ""); }).join();
+  EXPECT_STREQ(espalier_last_error(), "path is NULL");
+}
+
+TEST_F(CApiTest, DestroyAcceptsNull) {
+  espalier_module_destroy(nullptr);
+  espalier_weights_destroy(nullptr);
+  espalier_structures_destroy(nullptr);
+  espalier_vocabulary_destroy(nullptr);
+  espalier_session_destroy(nullptr);
+  espalier_result_destroy(nullptr);
+  EXPECT_STREQ(espalier_status_name(ESPALIER_MALFORMED), "MALFORMED");
+  EXPECT_STREQ(espalier_runtime_version(), "0.1.0");
+}
