@@ -18,16 +18,15 @@ namespace espalier {
 namespace {
 struct Format {
   const char *name;
-  const char *extension; // nullptr: none is typical
   Forest (*read)(TextReader &);
 };
 } // namespace
 
 static const Format kFormats[] = {
-    {"ptb", ".ptb", readPtb},
-    {"sequence", nullptr, readSequences},
-    {"conllu", ".conllu", readConllu},
-    {"jsonl", ".jsonl", readJsonLines},
+    {"ptb", readPtb},
+    {"sequence", readSequences},
+    {"conllu", readConllu},
+    {"jsonl", readJsonLines},
 };
 
 Forest readStructures(const std::string &path, const std::string &format,
@@ -48,15 +47,6 @@ Forest readStructures(const std::string &path, const std::string &format,
   fail(ESPALIER_INVALID_ARGUMENT,
        "unknown format '%s'; expected 'ptb', 'sequence', 'conllu' or 'jsonl'",
        format.c_str());
-}
-
-std::string guessFormat(const std::string &path) {
-  size_t dot = path.find_last_of("./");
-  if (dot != std::string::npos)
-    for (const Format &format : kFormats)
-      if (format.extension && path.substr(dot) == format.extension)
-        return format.name;
-  return "";
 }
 
 } // namespace espalier

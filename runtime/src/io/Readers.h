@@ -33,9 +33,6 @@ namespace espalier {
 Forest readStructures(const std::string &path, const std::string &format,
                       Vocabulary &vocabulary, bool grow);
 
-/// The format that a file's name tells (.ptb, .conllu, .jsonl), or "".
-std::string guessFormat(const std::string &path);
-
 class TextReader;
 
 /// Bracketed trees: "(label token)" is a leaf, "(label tree tree ...)" an inner

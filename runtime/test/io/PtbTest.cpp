@@ -124,11 +124,6 @@ TEST_F(PtbTest, UnknownTokens) {
 }
 
 TEST_F(PtbTest, FormatsAndPaths) {
-  EXPECT_EQ(guessFormat("a/b.ptb"), "ptb");
-  EXPECT_EQ(guessFormat("a.b/c.conllu"), "conllu");
-  EXPECT_EQ(guessFormat("c.jsonl"), "jsonl");
-  EXPECT_EQ(guessFormat("a.ptb/c"), "");
-  EXPECT_EQ(guessFormat("a.txt"), "");
   expectError(ESPALIER_INVALID_ARGUMENT, "unknown format 'xml'",
               [&] { readStructures(write("a", ""), "xml", words, true); });
   expectError(ESPALIER_NOT_FOUND, "nowhere",
