@@ -66,9 +66,8 @@ public:
   static std::unique_ptr<Kernel> create(Function function, Type element,
                                         int64_t lanes) {
     MLIRContext *context = element.getContext();
-    context
-        ->loadDialect<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect,
-                      math::MathDialect, vector::VectorDialect>();
+    context->loadDialect<arith::ArithDialect, func::FuncDialect,
+                         LLVM::LLVMDialect, math::MathDialect>();
     registerBuiltinDialectTranslation(*context);
     registerLLVMDialectTranslation(*context);
 
