@@ -10,6 +10,7 @@
 #include "TestModel.h"
 #include "support/Error.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -23,7 +24,8 @@ using Lists = std::vector<std::vector<int32_t>>;
 static Tensor floats(std::vector<int64_t> shape,
                      const std::vector<float> &values) {
   Tensor tensor = Tensor::zeros(ESPALIER_F32, std::move(shape));
-  std::memcpy(tensor.mutableData(), values.data(), tensor.bytes());
+  std::copy(values.begin(), values.end(),
+            reinterpret_cast<float *>(tensor.mutableData()));
   return tensor;
 }
 
@@ -51,7 +53,8 @@ struct Batch {
   }
   void setField() {
     Tensor field = Tensor::zeros(ESPALIER_I32, {(int64_t)words.size()});
-    std::memcpy(field.mutableData(), words.data(), field.bytes());
+    std::copy(words.begin(), words.end(),
+              reinterpret_cast<int32_t *>(field.mutableData()));
     forest.fields["word"] = field;
   }
   Inputs inputs() const {
