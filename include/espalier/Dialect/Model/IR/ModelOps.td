@@ -1,0 +1,136 @@
+//===- ModelOps.td - Entries, buffers, phases and steps ----*- tablegen -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ESPALIER_DIALECT_MODEL_IR_MODELOPS
+#define ESPALIER_DIALECT_MODEL_IR_MODELOPS
+
+include "espalier/Dialect/Model/IR/ModelDialect.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Model_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Model_Dialect, mnemonic, traits>;
+
+def Model_EntryOp : Model_Op<"entry", [
+    IsolatedFromAbove, NoTerminator, SingleBlock, Symbol]> {
+  let summary = "A function of a model that programs can call.";
+  let description = [{
+    `graphs` names its graph arguments, `arities` the children per vertex that
+    it reads of each.
+
+    ```mlir
+    model.entry @classify graphs ["trees"] arities [2] { ... }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$graphs,
+                       DenseI64ArrayAttr:$arities);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `graphs` $graphs `arities` $arities attr-dict-with-keyword $body
+  }];
+}
+
+def Model_BufferOp : Model_Op<"buffer", [HasParent<"EntryOp">]> {
+  let summary = "A buffer: rows of equal shape and type.";
+  let description = [{
+    `row` is the type of one row. `value` is the data of a `constant`.
+
+    ```mlir
+    %h = model.buffer dynamic "h" rows vertices of 0 : tensor<256xf32>
+    ```
+  }];
+  let arguments = (ins Model_BufferKind:$kind, StrAttr:$name,
+      Model_Rows:$rows, I64Attr:$graph, TypeAttr:$row,
+      OptionalAttr<ElementsAttr>:$value);
+  let results = (outs Model_BufferType:$buffer);
+  let assemblyFormat = [{
+    $kind $name `rows` $rows `of` $graph (`=` $value^)? attr-dict `:` $row
+  }];
+  let hasVerifier = 1;
+}
+
+def Model_WeightOp : Model_Op<"weight", [HasParent<"EntryOp">]> {
+  let summary = "The right-hand side of a matmul, packed at load.";
+  let description = [{
+    Rows [row, row + k) of a rank-2 parameter, and of these rows the columns
+    [begins[i], begins[i] + counts[i]), side by side.
+
+    ```mlir
+    %w = model.weight %W row 0 for 300 columns [0, 768] for [256, 512]
+    ```
+  }];
+  let arguments = (ins Model_BufferType:$source, I64Attr:$row, I64Attr:$k,
+      DenseI64ArrayAttr:$begins, DenseI64ArrayAttr:$counts);
+  let results = (outs Model_BufferType:$weight);
+  let assemblyFormat = [{
+    $source `row` $row `for` $k `columns` $begins `for` $counts attr-dict
+  }];
+}
+
+def Model_PhaseOp : Model_Op<"phase", [
+    HasParent<"EntryOp">, NoTerminator, SingleBlock]> {
+  let summary = "Steps that run over one range of rows.";
+  let description = [{
+    ```mlir
+    model.phase "path" rows inner_tasks of 0 { ... }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, Model_Rows:$rows, I64Attr:$graph);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $name `rows` $rows `of` $graph attr-dict-with-keyword $body
+  }];
+}
+
+class Model_Step<string mnemonic> : Model_Op<mnemonic, [HasParent<"PhaseOp">]>;
+
+def Model_CopyOp : Model_Step<"copy"> {
+  let summary = "Copies rows.";
+  let arguments = (ins Model_BufferType:$source, Model_BufferType:$target,
+      Model_OperandAttr:$source_at, Model_OperandAttr:$target_at);
+  let assemblyFormat = [{
+    $source $source_at `to` $target $target_at attr-dict
+  }];
+}
+
+def Model_EmbedOp : Model_Step<"embed"> {
+  let summary = "Rows of a table by id; zeros for negative ids.";
+  let arguments = (ins Model_BufferType:$ids, Model_BufferType:$table,
+      Model_BufferType:$target, Model_OperandAttr:$ids_at,
+      Model_OperandAttr:$table_at, Model_OperandAttr:$target_at);
+  let assemblyFormat = [{
+    $table $table_at `by` $ids $ids_at `to` $target $target_at attr-dict
+  }];
+}
+
+def Model_MatmulOp : Model_Step<"matmul"> {
+  let summary = "Rows times a packed weight.";
+  let arguments = (ins Model_BufferType:$source, Model_BufferType:$weight,
+      Model_BufferType:$target, Model_OperandAttr:$source_at,
+      Model_OperandAttr:$target_at);
+  let assemblyFormat = [{
+    $source $source_at `by` $weight `to` $target $target_at attr-dict
+  }];
+}
+
+def Model_LaunchOp : Model_Step<"launch"> {
+  let summary = "Runs a generated kernel on rows.";
+  let description = [{
+    Operands in the order that the kernel expects, the last `written` of them
+    written. `flops` and `bytes` are the costs of one row.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel,
+      Variadic<Model_BufferType>:$operands, ArrayAttr:$at, I64Attr:$written,
+      I64Attr:$flops, I64Attr:$bytes);
+  let assemblyFormat = [{
+    $kernel `(` $operands `)` `at` $at `results` $written `flops` $flops
+    `bytes` $bytes attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // ESPALIER_DIALECT_MODEL_IR_MODELOPS

@@ -1,0 +1,68 @@
+//===- NN.h - Layer operators -----------------------------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ESPALIER_DIALECT_NN_IR_NN_H
+#define ESPALIER_DIALECT_NN_IR_NN_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace espalier::nn {
+
+/// How generated code reaches the row that it works on.
+class RowAccess {
+public:
+  virtual ~RowAccess() = default;
+  /// Elements [column, column + lanes of `type`) of operand `index`'s row;
+  /// `column` is an i64, `type` an element type or a vector of it.
+  virtual mlir::Value load(mlir::OpBuilder &builder, unsigned index,
+                           mlir::Value column, mlir::Type type) = 0;
+  /// Stores `value` from `column` on in result `index`'s row.
+  virtual void store(mlir::OpBuilder &builder, unsigned index,
+                     mlir::Value column, mlir::Value value) = 0;
+  /// Lanes of a vector register for elements of `type`.
+  virtual int64_t lanes(mlir::Type type) = 0;
+};
+
+namespace detail {
+/// Bytes of one row of the operands and results that are batched, or of all
+/// of them where none is.
+int64_t rowBytes(mlir::Operation *op);
+} // namespace detail
+
+/// `type` with a leading dynamic dimension: rows of it.
+mlir::RankedTensorType getRowsType(mlir::Type type);
+/// `type` without its leading dimension: one row.
+mlir::RankedTensorType getRowType(mlir::Type type);
+/// Whether the leading dimension of `type`, and only that, is dynamic.
+bool isRowsType(mlir::Type type);
+/// A constant of the tensor type `type` filled with zeros.
+mlir::Value buildZeros(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Type type);
+/// Whether `value` is a constant of zeros (of either sign).
+bool isZeros(mlir::Value value);
+
+/// Attaches BatchableOpInterface to the tensor operators that may appear in a
+/// vertex function.
+void registerBatchableUpstreamOps(mlir::DialectRegistry &registry);
+
+} // namespace espalier::nn
+
+#include "espalier/Dialect/NN/IR/NNInterfaces.h.inc"
+
+#include "espalier/Dialect/NN/IR/NNDialect.h.inc"
+
+#define GET_OP_CLASSES
+#include "espalier/Dialect/NN/IR/NNOps.h.inc"
+
+#endif // ESPALIER_DIALECT_NN_IR_NN_H

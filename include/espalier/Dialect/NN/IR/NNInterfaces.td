@@ -1,0 +1,80 @@
+//===- NNInterfaces.td - What an operator must answer ------*- tablegen -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ESPALIER_DIALECT_NN_IR_NNINTERFACES
+#define ESPALIER_DIALECT_NN_IR_NNINTERFACES
+
+include "mlir/IR/OpBase.td"
+
+def BatchableOpInterface : OpInterface<"BatchableOpInterface"> {
+  let description = [{
+    An operator that has a form over a leading batch dimension: what it does to
+    one row, it then does to every row. Upstream operators get this interface
+    from external models (BatchableUpstreamOps.cpp).
+  }];
+  let cppNamespace = "::espalier::nn";
+  let methods = [
+    InterfaceMethod<[{
+        Builds the operator over rows. `operands` stands for this operator's
+        operands, each either as it was (shared by all rows) or with one leading
+        dynamic dimension. At least one has it. Returns the results, all with a
+        leading dynamic dimension, or failure if it has no such form.
+      }],
+      "::mlir::FailureOr<::llvm::SmallVector<::mlir::Value>>", "buildBatched",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands)>,
+  ];
+}
+
+/// Work and traffic of an operator.
+def CostOpInterface : OpInterface<"CostOpInterface"> {
+  let description = [{
+    What an operator costs. For an operator over a batch of unknown size these
+    are the costs of one row.
+  }];
+  let cppNamespace = "::espalier::nn";
+  let methods = [
+    InterfaceMethod<"Floating-point operations (a fused multiply-add is two).",
+      "int64_t", "getFlops">,
+    InterfaceMethod<"Bytes read and written, shared operands excluded.",
+      "int64_t", "getBytes", (ins), "", [{
+        return ::espalier::nn::detail::rowBytes($_op);
+      }]>,
+  ];
+}
+
+def ExpandableOpInterface : OpInterface<"ExpandableOpInterface"> {
+  let description = [{
+    An operator that is defined by a formula over simpler ones. Code generation
+    expands it on scalars or vectors, after fusion.
+  }];
+  let cppNamespace = "::espalier::nn";
+  let methods = [
+    InterfaceMethod<[{
+        Builds the formula on `operands` (scalars or vectors of floats that
+        stand for this operator's operands) and returns its value.
+      }],
+      "::mlir::Value", "buildExpansion",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands)>,
+  ];
+}
+
+def RowKernelOpInterface : OpInterface<"RowKernelOpInterface"> {
+  let description = [{
+    An operator for which code that works on one row can be generated: reads
+    come through `load`, writes through `store`, each for a vector of
+    consecutive elements of one operand or result.
+  }];
+  let cppNamespace = "::espalier::nn";
+  let methods = [
+    InterfaceMethod<"Generates the code for one row.",
+      "void", "buildRow",
+      (ins "::mlir::OpBuilder &":$builder,
+           "::espalier::nn::RowAccess &":$access)>,
+  ];
+}
+
+#endif // ESPALIER_DIALECT_NN_IR_NNINTERFACES

@@ -1,0 +1,111 @@
+//===- Passes.td - Transformations of layer operators ------*- tablegen -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ESPALIER_DIALECT_NN_TRANSFORMS_PASSES
+#define ESPALIER_DIALECT_NN_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ExpandDensePass : Pass<"expand-dense"> {
+  let summary = "Splits a dense layer into its product and its bias.";
+  let description = [{
+    A bias is one more elementwise operator, so once it stands alone it joins
+    the group that follows, and the product goes to a library as it is.
+
+    Needs: nothing.
+    Guarantees: no `nn.dense` is left; results are equal bit by bit.
+    Limits: none.
+
+    ```mlir
+    %y = nn.dense %x, %W, %b : tensor<8xf32>, tensor<8x4xf32>, tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = nn.matmul %x, %W : tensor<8xf32>, tensor<8x4xf32>
+    %y = arith.addf %0, %b : tensor<4xf32>
+    ```
+    and, over a batch, the same with an `nn.elementwise` that adds the bias to
+    every row.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::espalier::nn::NNDialect"];
+}
+
+def HoistSlicesPass : Pass<"hoist-slices"> {
+  let summary = "Moves slices towards where the sliced value is made.";
+  let description = [{
+    Gates are slices of one wide product. A slice of an elementwise result is
+    the elementwise result of slices; moved up there, every gate's arithmetic
+    has the width of the state, so `fuse-elementwise` can join the gates into one
+    cell. A product of which only some columns are read is replaced by the
+    product with those columns of the weight: a leaf of a Tree-LSTM then never
+    computes the forget gates that it does not need.
+
+    Needs: nothing. Run it after `specialize-leaves`, which is what makes
+    columns unread.
+    Guarantees: the same values, bit by bit; no slice of an elementwise result
+    is left whose source is read by static slices only.
+    Limits: static, unit-stride slices of rank-1 values in vertex functions.
+    Reports: remark `narrowed` in category `hoist-slices` with the columns
+    computed and those saved.
+
+    ```mlir
+    %0 = nn.matmul %x, %W : tensor<8xf32>, tensor<8x12xf32>
+    %1 = arith.addf %0, %b : tensor<12xf32>
+    %i = tensor.extract_slice %1[0] [4] [1] : tensor<12xf32> to tensor<4xf32>
+    ```
+    becomes, if nothing else reads `%1`,
+    ```mlir
+    %w = tensor.extract_slice %W[0, 0] [8, 4] [1, 1] : tensor<8x12xf32> to tensor<8x4xf32>
+    %0 = nn.matmul %x, %w : tensor<8xf32>, tensor<8x4xf32>
+    %c = tensor.extract_slice %b[0] [4] [1] : tensor<12xf32> to tensor<4xf32>
+    %i = arith.addf %0, %c : tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect", "::espalier::nn::NNDialect"];
+}
+
+def FuseElementwisePass : Pass<"fuse-elementwise"> {
+  let summary = "Groups directly linked elementwise operators into kernels.";
+  let description = [{
+    Elementwise operators are cheap in arithmetic and dear in memory traffic, so
+    maximal groups of them become one `nn.elementwise` each (Xu et al., "Cavs",
+    USENIX ATC 2018, section 3.5). Groups are found by union-find over the
+    edges between elementwise operators of one shape.
+
+    Needs: nothing. Run it after `expand-dense` and `hoist-slices`.
+    Guarantees: every operator with the trait ElementwiseMappable on tensors of
+    floats is in an `nn.elementwise`; results are equal bit by bit; no cycle is
+    ever made: an edge is left alone if merging its two groups would let a path
+    leave the group and come back.
+    Limits: two operators that only share an operand are not directly linked,
+    and stay apart.
+    Reports: remark `group` in category `fuse-elementwise` with the number of
+    operators in a group.
+
+    ```mlir
+    %0 = arith.addf %x, %y : tensor<8xf32>
+    %1 = math.tanh %0 : tensor<8xf32>
+    ```
+    becomes
+    ```mlir
+    %1 = nn.elementwise(%x, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+      %2 = arith.addf %a, %b : tensor<8xf32>
+      %3 = math.tanh %2 : tensor<8xf32>
+      nn.yield %3 : tensor<8xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"singletons", "singletons", "bool", "false",
+           "Leave every operator in a group of its own (no fusion): the "
+           "reference that fusion is compared with">,
+  ];
+  let dependentDialects = ["::espalier::nn::NNDialect"];
+}
+
+#endif // ESPALIER_DIALECT_NN_TRANSFORMS_PASSES

@@ -1,0 +1,44 @@
+//===- Vertex.h - Vertex functions ------------------------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ESPALIER_DIALECT_VERTEX_IR_VERTEX_H
+#define ESPALIER_DIALECT_VERTEX_IR_VERTEX_H
+
+#include "espalier/Dialect/NN/IR/NN.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace espalier::vertex {
+using nn::isRowsType;
+class FuncOp;
+class ScatterOp;
+class PushOp;
+
+/// The attribute that `classify-operators` sets.
+constexpr llvm::StringLiteral kPhaseAttrName = "vertex.phase";
+} // namespace espalier::vertex
+
+#include "espalier/Dialect/Vertex/IR/VertexDialect.h.inc"
+#include "espalier/Dialect/Vertex/IR/VertexEnums.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "espalier/Dialect/Vertex/IR/VertexTypes.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "espalier/Dialect/Vertex/IR/VertexAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "espalier/Dialect/Vertex/IR/VertexOps.h.inc"
+
+#endif // ESPALIER_DIALECT_VERTEX_IR_VERTEX_H

@@ -1,0 +1,189 @@
+//===- VertexRowOps.td - What batching makes of it ---------*- tablegen -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every tensor here has a leading dynamic dimension: its rows. Their number is
+// known at run time only, but which vertices they stand for is known here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ESPALIER_DIALECT_VERTEX_IR_VERTEXROWOPS
+#define ESPALIER_DIALECT_VERTEX_IR_VERTEXROWOPS
+
+include "espalier/Dialect/Vertex/IR/VertexOps.td"
+
+def Vertex_Rows : Type<
+    CPred<"::espalier::vertex::isRowsType($_self)">,
+    "ranked tensor whose leading dimension, and only that, is dynamic">;
+
+def Vertex_PullRowsOp : Vertex_Op<"pull_rows", [Pure,
+    AllTypesMatch<["rows", "result"]>]> {
+  let summary = "Rows in the caller's order, brought into schedule order.";
+  let description = [{
+    ```mlir
+    %x = vertex.pull_rows %trees, %e at leaves : tensor<?x300xf32>
+    ```
+  }];
+  let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows,
+      DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+  let results = (outs Vertex_Rows:$result);
+  let assemblyFormat = [{
+    $graph `,` $rows (`at` $place^)? attr-dict `:` type($rows)
+  }];
+  let hasCanonicalizer = 1;
+}
+
+def Vertex_PushRowsOp : Vertex_Op<"push_rows", [Pure,
+    AllTypesMatch<["rows", "result"]>]> {
+  let summary = "Rows of all vertices in schedule order, in the caller's order.";
+  let description = [{
+    ```mlir
+    %hidden = vertex.push_rows %trees, %h : tensor<?x256xf32>
+    ```
+  }];
+  let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows);
+  let results = (outs Vertex_Rows:$result);
+  let assemblyFormat = "$graph `,` $rows attr-dict `:` type($rows)";
+}
+
+def Vertex_RootRowsOp : Vertex_Op<"root_rows", [Pure,
+    AllTypesMatch<["rows", "result"]>]> {
+  let summary = "The roots' rows of rows in schedule order.";
+  let description = [{
+    As `roots`, but of all vertices in schedule order.
+
+    ```mlir
+    %r = vertex.root_rows %trees, %h : tensor<?x256xf32>
+    ```
+  }];
+  let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows);
+  let results = (outs Vertex_Rows:$result);
+  let assemblyFormat = "$graph `,` $rows attr-dict `:` type($rows)";
+}
+
+def Vertex_JoinRowsOp : Vertex_Op<"join_rows", [Pure,
+    AllTypesMatch<["leaves", "inner", "result"]>]> {
+  let summary = "Rows of all vertices, from those of leaves and of the others.";
+  let description = [{
+    In schedule order leaves come first, so the result is the one after the
+    other, and costs nothing: both are written where it lies.
+
+    ```mlir
+    %x = vertex.join_rows %l, %i : tensor<?x256xf32>
+    ```
+  }];
+  let arguments = (ins Vertex_Rows:$leaves, Vertex_Rows:$inner);
+  let results = (outs Vertex_Rows:$result);
+  let assemblyFormat = "$leaves `,` $inner attr-dict `:` type($result)";
+}
+
+def Vertex_SelectRowsOp : Vertex_Op<"select_rows", [Pure,
+    AllTypesMatch<["rows", "result"]>]> {
+  let summary = "Some of the rows of all vertices in schedule order.";
+  let description = [{
+    A view: costs nothing.
+
+    ```mlir
+    %i = vertex.select_rows %h at inner : tensor<?x256xf32>
+    ```
+  }];
+  let arguments = (ins Vertex_Rows:$rows, Vertex_Place:$place);
+  let results = (outs Vertex_Rows:$result);
+  let assemblyFormat = "$rows `at` $place attr-dict `:` type($rows)";
+}
+
+def Vertex_SpreadRowsOp : Vertex_Op<"spread_rows", [Pure]> {
+  let summary = "The same row for every vertex.";
+  let description = [{
+    ```mlir
+    %r = vertex.spread_rows %trees, %zeros at leaves
+        : tensor<256xf32> -> tensor<?x256xf32>
+    ```
+  }];
+  let arguments = (ins Vertex_GraphType:$graph, AnyRankedTensor:$row,
+      DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+  let results = (outs Vertex_Rows:$result);
+  let assemblyFormat = [{
+    $graph `,` $row (`at` $place^)? attr-dict `:` type($row) `->` type($result)
+  }];
+}
+
+def Vertex_TasksOp : Vertex_Op<"tasks", [Pure, AttrSizedOperandSegments,
+    SingleBlockImplicitTerminator<"::espalier::vertex::YieldOp">]> {
+  let summary = "The loop over batching tasks.";
+  let description = [{
+    Runs its body once a task: on the vertices whose children are all done, all
+    of them together. `states` of the leaves' rows come in through `init`; the
+    body's first arguments are the states of all rows finished so far (to be
+    read by `gather_rows`), and the next ones this task's rows of the `eager`
+    tensors. It yields this task's rows of the states, then of whatever else
+    is wanted after the loop.
+
+    Without `init` the loop runs over all vertices, with it over those that
+    have children. State results have the rows of all vertices; other results,
+    and `eager` tensors, the rows of the vertices that the loop runs over.
+
+    Constraints: (T1) block arguments are the states, then the eager tensors;
+    (T2) yielded types are the result types; (T3) there is an init for every
+    state, or none at all; (T4) gathered slots are less than the arity.
+
+    ```mlir
+    %h = vertex.tasks %trees arity 1 init(%l : tensor<?x8xf32>)
+        eager(%xw : tensor<?x8xf32>) states 1 -> (tensor<?x8xf32>) {
+    ^bb0(%done: tensor<?x8xf32>, %x: tensor<?x8xf32>):
+      %c = vertex.gather_rows %done[0] : tensor<?x8xf32>
+      ...
+      vertex.yield %n : tensor<?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Vertex_GraphType:$graph,
+      Variadic<Vertex_Rows>:$inits, Variadic<Vertex_Rows>:$eager,
+      ConfinedAttr<I64Attr, [IntNonNegative]>:$arity,
+      ConfinedAttr<I64Attr, [IntNonNegative]>:$states);
+  let results = (outs Variadic<Vertex_Rows>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $graph `arity` $arity (`init` `(` $inits^ `:` type($inits) `)`)?
+    (`eager` `(` $eager^ `:` type($eager) `)`)? `states` $states attr-dict
+    `->` `(` type($outputs) `)` $body
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The vertices that the loop runs over.
+    Place getPlace() { return getInits().empty() ? Place::all : Place::inner; }
+  }];
+}
+
+def Vertex_GatherRowsOp : Vertex_Op<"gather_rows", [Pure,
+    AllTypesMatch<["state", "result"]>]> {
+  let summary = "For each row of the task, its child's row of a state.";
+  let description = [{
+    Zeros where the child is absent.
+
+    Constraints: (R1) inside `tasks`, and the state is one of its state
+    arguments.
+
+    ```mlir
+    %c = vertex.gather_rows %done[0] : tensor<?x256xf32>
+    ```
+  }];
+  let arguments = (ins Vertex_Rows:$state,
+      ConfinedAttr<I64Attr, [IntNonNegative]>:$slot);
+  let results = (outs Vertex_Rows:$result);
+  let assemblyFormat = "$state `[` $slot `]` attr-dict `:` type($state)";
+  let hasVerifier = 1;
+}
+
+def Vertex_YieldOp : Vertex_Op<"yield", [Pure, Terminator,
+                                         HasParent<"TasksOp">]> {
+  let summary = "A task's rows of the results.";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "(`(` $values^ `)` `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins), "">];
+}
+
+#endif // ESPALIER_DIALECT_VERTEX_IR_VERTEXROWOPS

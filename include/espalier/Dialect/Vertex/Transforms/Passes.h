@@ -1,0 +1,20 @@
+//===- Passes.h - Passes of the Vertex dialect ------------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ESPALIER_DIALECT_VERTEX_TRANSFORMS_PASSES_H
+#define ESPALIER_DIALECT_VERTEX_TRANSFORMS_PASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace espalier::vertex {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "espalier/Dialect/Vertex/Transforms/Passes.h.inc"
+} // namespace espalier::vertex
+
+#endif // ESPALIER_DIALECT_VERTEX_TRANSFORMS_PASSES_H

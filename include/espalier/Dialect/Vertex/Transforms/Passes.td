@@ -1,0 +1,117 @@
+//===- Passes.td - Transformations of vertex functions -----*- tablegen -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ESPALIER_DIALECT_VERTEX_TRANSFORMS_PASSES
+#define ESPALIER_DIALECT_VERTEX_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def SpecializeLeavesPass : Pass<"specialize-leaves", "::mlir::ModuleOp"> {
+  let summary = "Derives a leaf variant and an inner variant of F.";
+  let description = [{
+    At a vertex without children every gather is zeros; at one with children
+    every pull `at leaves` is. Half the vertices of a binary tree are leaves,
+    and their recurrent products are products with zeros. This pass clones each
+    vertex function of arity > 0 into a leaf variant of arity 0, named by
+    `leaf(...)`, and folds zeros in both.
+
+    Needs: nothing. Best after `expand-dense`, so that a product with zeros
+    vanishes and its bias stays.
+    Guarantees: functions with a leaf variant read no pull `at leaves`; leaf
+    variants gather nothing. Values are equal, except that zero times infinity
+    or NaN, and zero plus minus zero, count as what they are times or plus a
+    plain zero.
+    Limits: which vertices have children is all that variants differ by.
+    Reports: remark `specialized` in category `specialize-leaves` with the
+    operators left in each variant.
+
+    ```mlir
+    vertex.func @f(%U: tensor<8x8xf32>) state(tensor<8xf32>) arity(1) {
+      %h = vertex.gather 0 : tensor<8xf32>
+      %x = vertex.pull "x" at leaves : tensor<8xf32>
+      %0 = nn.matmul %h, %U : tensor<8xf32>, tensor<8x8xf32>
+      %1 = arith.addf %0, %x : tensor<8xf32>
+      vertex.scatter %1 : tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    vertex.func @f(%U: tensor<8x8xf32>) state(tensor<8xf32>) arity(1) leaf(@f.leaf) {
+      %h = vertex.gather 0 : tensor<8xf32>
+      %0 = nn.matmul %h, %U : tensor<8xf32>, tensor<8x8xf32>
+      vertex.scatter %0 : tensor<8xf32>
+    }
+    vertex.func @f.leaf(%U: tensor<8x8xf32>) state(tensor<8xf32>) arity(0) {
+      %x = vertex.pull "x" at leaves : tensor<8xf32>
+      vertex.scatter %x : tensor<8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def ClassifyOperatorsPass : Pass<"classify-operators", "::mlir::ModuleOp"> {
+  let summary = "Finds when each operator of F can run.";
+  let description = [{
+    An operator that no gather reaches is eager: it can run before the first
+    task, over all vertices. One that reaches no scatter is lazy: it can wait
+    until after the last task, over all vertices. The others lie on a path from
+    a gather to a scatter and run per task (Xu et al., "Cavs", USENIX ATC 2018,
+    section 3.5, proposition 2). What is both eager and lazy goes where fewer
+    bytes are kept in between.
+
+    Needs: nothing. Run it after `fuse-elementwise`: a group has one phase.
+    Guarantees: every operator of every vertex function has the attribute
+    `vertex.phase`; eager ones depend on eager ones only, path ones on no lazy
+    one.
+    Limits: none.
+    Reports: remark `phase` in category `classify-operators` on each operator,
+    with the reason.
+
+    ```mlir
+    %x = vertex.pull "x" {vertex.phase = #vertex.phase<eager>} : tensor<8xf32>
+    %h = vertex.gather 0 {vertex.phase = #vertex.phase<path>} : tensor<8xf32>
+    ```
+  }];
+}
+
+def BatchVerticesPass : Pass<"batch-vertices", "::mlir::ModuleOp"> {
+  let summary = "Turns applies into rows and a loop over batching tasks.";
+  let description = [{
+    Each `vertex.apply` is replaced by batched operators: its eager operators
+    over all rows, a `vertex.tasks` loop with the path operators, and the lazy
+    operators over all rows. What the leaf variant computes comes first and
+    enters the loop as its initial rows.
+
+    Needs: `classify-operators` and `fuse-elementwise` (with `singletons` where
+    fusion is not wanted).
+    Guarantees: no `vertex.apply` and no `vertex.func` is left; every operator
+    is in its form over rows.
+    Limits: an operator without BatchableOpInterface is an error; so is a
+    product with a weight that differs from vertex to vertex.
+
+    ```mlir
+    %h = vertex.apply @sum() over %g pull("x" = %e) -> "h"
+        : (), (tensor<?x8xf32>) -> tensor<?x8xf32>
+    ```
+    with F adding the child's state to x becomes
+    ```mlir
+    %x = vertex.pull_rows %g, %e : tensor<?x8xf32>
+    %s = vertex.tasks %g arity 1 eager(%x : tensor<?x8xf32>) states 1 -> (tensor<?x8xf32>) {
+    ^bb0(%done: tensor<?x8xf32>, %x_task: tensor<?x8xf32>):
+      %c = vertex.gather_rows %done[0] : tensor<?x8xf32>
+      %n = nn.elementwise(%c, %x_task) ...
+      vertex.yield(%n) : tensor<?x8xf32>
+    }
+    %h = vertex.push_rows %g, %s : tensor<?x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::espalier::nn::NNDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+#endif // ESPALIER_DIALECT_VERTEX_TRANSFORMS_PASSES

@@ -1,0 +1,38 @@
+//===- Pipelines.h - The order of passes ------------------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ESPALIER_PIPELINES_PIPELINES_H
+#define ESPALIER_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace espalier {
+
+struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
+  Option<bool> specialize{*this, "specialize",
+                          llvm::cl::desc("Derive leaf and inner variants"),
+                          llvm::cl::init(true)};
+  Option<bool> fuse{*this, "fuse", llvm::cl::desc("Fuse elementwise operators"),
+                    llvm::cl::init(true)};
+  Option<unsigned> vectorBits{*this, "vector-bits",
+                              llvm::cl::desc("Width of a vector register"),
+                              llvm::cl::init(256)};
+};
+
+/// From model IR to tensors of rows: what `espalier-compile --emit=mlir`
+/// prints.
+void buildBatchingPipeline(mlir::OpPassManager &manager,
+                           const PipelineOptions &options);
+
+/// From there to model tables and kernels in the LLVM dialect.
+void buildLoweringPipeline(mlir::OpPassManager &manager,
+                           const PipelineOptions &options);
+
+} // namespace espalier
+
+#endif // ESPALIER_PIPELINES_PIPELINES_H

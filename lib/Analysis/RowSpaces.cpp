@@ -1,0 +1,218 @@
+//===- RowSpaces.cpp - Which rows a tensor has ------------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "espalier/Analysis/RowSpaces.h"
+
+#include "espalier/Dialect/Vertex/IR/Vertex.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace espalier;
+
+using model::Rows;
+
+static Rows rowsAt(vertex::Place place) {
+  switch (place) {
+  case vertex::Place::all:
+    return Rows::vertices;
+  case vertex::Place::leaves:
+    return Rows::leaves;
+  case vertex::Place::inner:
+    return Rows::inner;
+  }
+  llvm_unreachable("unknown place");
+}
+
+/// For messages.
+static StringRef describe(Rows rows) {
+  switch (rows) {
+  case Rows::vertices:
+    return "all vertices";
+  case Rows::leaves:
+    return "the leaves";
+  case Rows::inner:
+    return "the inner vertices";
+  case Rows::caller:
+    return "the vertices in the caller's order";
+  case Rows::structures:
+    return "the structures";
+  default:
+    return stringifyRows(rows);
+  }
+}
+
+FailureOr<RowSpaces> RowSpaces::compute(func::FuncOp function) {
+  RowSpaces spaces;
+  for (Value argument : function.getArguments())
+    if (isa<vertex::GraphType>(argument.getType()))
+      spaces.graphs.try_emplace(argument, spaces.graphs.size());
+  WalkResult result = function.walk([&](Operation *op) {
+    if (isa<nn::ElementwiseOp>(op->getParentOp()))
+      return WalkResult::advance();
+    return failed(spaces.visit(op)) ? WalkResult::interrupt()
+                                    : WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+
+  // What nothing constrains is per vertex if there is one graph.
+  for (Value argument : function.getArguments())
+    if (nn::isRowsType(argument.getType())) {
+      void *leader =
+          spaces.classes.getOrInsertLeaderValue(argument.getAsOpaquePointer());
+      if (spaces.spaces.contains(leader))
+        continue;
+      if (spaces.graphs.size() != 1)
+        return function.emitOpError("has ")
+               << spaces.graphs.size()
+               << " graph arguments, and nothing says whose rows argument #"
+               << cast<BlockArgument>(argument).getArgNumber() << " has";
+      spaces.spaces[leader] = RowSpace{Rows::caller, 0};
+    }
+  return spaces;
+}
+
+RowSpace RowSpaces::of(Value value) const {
+  if (!nn::isRowsType(value.getType()))
+    return RowSpace();
+  auto it = classes.findLeader(value.getAsOpaquePointer());
+  if (it == classes.member_end())
+    return RowSpace();
+  return spaces.lookup(*it);
+}
+
+int64_t RowSpaces::graphNumber(Value value) const {
+  return graphs.lookup(value);
+}
+
+LogicalResult RowSpaces::visit(Operation *op) {
+  using namespace vertex;
+  auto at = [&](Value graph, Rows rows) {
+    return RowSpace{rows, graphs.lookup(graph)};
+  };
+  auto both = [&](LogicalResult a, LogicalResult b) {
+    return success(succeeded(a) && succeeded(b));
+  };
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](PullRowsOp pull) {
+        return both(fix(pull.getRows(), at(pull.getGraph(), Rows::caller), op),
+                    fix(pull.getResult(),
+                        at(pull.getGraph(), rowsAt(pull.getPlace())), op));
+      })
+      .Case([&](PushRowsOp push) {
+        return both(
+            fix(push.getRows(), at(push.getGraph(), Rows::vertices), op),
+            fix(push.getResult(), at(push.getGraph(), Rows::caller), op));
+      })
+      .Case([&](RootsOp roots) {
+        return both(
+            fix(roots.getRows(), at(roots.getGraph(), Rows::caller), op),
+            fix(roots.getResult(), at(roots.getGraph(), Rows::structures), op));
+      })
+      .Case([&](RootRowsOp roots) {
+        return both(
+            fix(roots.getRows(), at(roots.getGraph(), Rows::vertices), op),
+            fix(roots.getResult(), at(roots.getGraph(), Rows::structures), op));
+      })
+      .Case([&](SpreadRowsOp spread) {
+        return fix(spread.getResult(),
+                   at(spread.getGraph(), rowsAt(spread.getPlace())), op);
+      })
+      .Case([&](JoinRowsOp join) {
+        int64_t graph = of(join.getLeaves()).graph;
+        return both(
+            both(fix(join.getLeaves(), RowSpace{Rows::leaves, graph}, op),
+                 fix(join.getInner(), RowSpace{Rows::inner, graph}, op)),
+            fix(join.getResult(), RowSpace{Rows::vertices, graph}, op));
+      })
+      .Case([&](SelectRowsOp select) {
+        int64_t graph = of(select.getRows()).graph;
+        return both(fix(select.getRows(), RowSpace{Rows::vertices, graph}, op),
+                    fix(select.getResult(),
+                        RowSpace{rowsAt(select.getPlace()), graph}, op));
+      })
+      .Case([&](TasksOp tasks) {
+        RowSpace all = at(tasks.getGraph(), Rows::vertices);
+        RowSpace ran = at(tasks.getGraph(), rowsAt(tasks.getPlace()));
+        LogicalResult result = success();
+        for (Value init : tasks.getInits())
+          result =
+              both(result, fix(init, at(tasks.getGraph(), Rows::leaves), op));
+        for (Value eager : tasks.getEager())
+          result = both(result, fix(eager, ran, op));
+        for (auto [index, value] : llvm::enumerate(tasks.getOutputs()))
+          result = both(result,
+                        fix(value, index < tasks.getStates() ? all : ran, op));
+        for (BlockArgument argument : tasks.getBody().getArguments())
+          result = both(
+              result,
+              fix(argument,
+                  argument.getArgNumber() < tasks.getStates() ? all : ran, op));
+        Operation *yield = tasks.getBody().front().getTerminator();
+        for (Value value : yield->getOperands())
+          result = both(result, fix(value, ran, op));
+        return result;
+      })
+      .Case([&](GatherRowsOp gather) {
+        auto tasks = gather->getParentOfType<TasksOp>();
+        return fix(gather.getResult(),
+                   at(tasks.getGraph(), rowsAt(tasks.getPlace())), op);
+      })
+      .Case<vertex::YieldOp, func::ReturnOp, func::FuncOp, tensor::DimOp>(
+          [&](Operation *) { return success(); })
+      .Default([&](Operation *) {
+        // All of its rows are the same rows.
+        Value first;
+        for (ValueRange values :
+             {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+          for (Value value : values) {
+            if (!nn::isRowsType(value.getType()))
+              continue;
+            if (first && failed(unite(first, value, op)))
+              return failure();
+            first = value;
+          }
+        return success();
+      });
+}
+
+LogicalResult RowSpaces::fix(Value value, RowSpace space, Operation *op) {
+  void *leader = classes.getOrInsertLeaderValue(value.getAsOpaquePointer());
+  auto [it, inserted] = spaces.try_emplace(leader, space);
+  if (!inserted && it->second != space)
+    return clash(op, it->second, space);
+  return success();
+}
+
+LogicalResult RowSpaces::unite(Value left, Value right, Operation *op) {
+  void *a = classes.getOrInsertLeaderValue(left.getAsOpaquePointer());
+  void *b = classes.getOrInsertLeaderValue(right.getAsOpaquePointer());
+  auto known = spaces.contains(a) ? spaces.find(a) : spaces.find(b);
+  std::optional<RowSpace> space;
+  if (known != spaces.end())
+    space = known->second;
+  if (spaces.contains(a) && spaces.contains(b) && spaces[a] != spaces[b])
+    return clash(op, spaces[a], spaces[b]);
+  classes.unionSets(a, b);
+  if (space)
+    spaces[classes.getLeaderValue(a)] = *space;
+  return success();
+}
+
+LogicalResult RowSpaces::clash(Operation *op, RowSpace left,
+                               RowSpace right) const {
+  InFlightDiagnostic diagnostic =
+      op->emitOpError("mixes rows of ")
+      << describe(left.rows) << " of graph #" << left.graph << " with rows of "
+      << describe(right.rows) << " of graph #" << right.graph;
+  if (left.rows != right.rows)
+    diagnostic.attachNote() << "vertex.roots reads a row a structure from rows "
+                               "of vertices; vertex.apply works row by row";
+  return diagnostic;
+}

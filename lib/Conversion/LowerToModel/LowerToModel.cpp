@@ -1,0 +1,645 @@
+//===- LowerToModel.cpp - Entries become phases of steps --------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every tensor becomes a view: a buffer and how a step that runs over schedule
+// rows finds a row in it. Pulls, pushes, gathers, roots and slices only change
+// the view; what remains is work:
+//
+//   matmul, embedding        a step, into a buffer
+//   elementwise, softmax     a generated kernel, into buffers
+//   concat, join, loop       their operands are made where the result lies
+//   return                   a copy into the caller's order, or made there
+//
+// A value is made where its reader wants it if it has no other place yet (its
+// destination); otherwise it is copied.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBuilder.h"
+#include "Program.h"
+
+#include "espalier/Analysis/RowSpaces.h"
+#include "espalier/Conversion/Passes.h"
+#include "espalier/Dialect/Vertex/IR/Vertex.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace espalier;
+
+using model::Access;
+using model::BufferKind;
+using model::Rows;
+
+namespace espalier {
+#define GEN_PASS_DEF_LOWERTOMODELPASS
+#include "espalier/Conversion/Passes.h.inc"
+} // namespace espalier
+
+/// One row of `type`, batched or not.
+static RankedTensorType rowOf(Type type) {
+  return nn::isRowsType(type) ? nn::getRowType(type)
+                              : cast<RankedTensorType>(type);
+}
+
+static int64_t elementsOf(Type type) { return rowOf(type).getNumElements(); }
+
+namespace {
+class EntryLowering {
+public:
+  EntryLowering(func::FuncOp function, RowSpaces spaces, SymbolTable &symbols,
+                unsigned vectorBits)
+      : function(function), spaces(std::move(spaces)), symbols(symbols),
+        vectorBits(vectorBits) {}
+
+  LogicalResult run() {
+    if (failed(bindArguments()) || failed(bindResults()))
+      return failure();
+    planDestinations();
+    for (Operation &op : function.getBody().front())
+      if (failed(lower(&op)))
+        return failure();
+    program.finish();
+    OpBuilder builder(function);
+    program.emit(builder, function.getLoc(), function.getName());
+    return success();
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Arguments and results
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult bindArguments() {
+    llvm::StringSet<> names;
+    for (BlockArgument argument : function.getArguments()) {
+      unsigned number = argument.getArgNumber();
+      auto input = function.getArgAttrOfType<StringAttr>(number, "nn.input");
+      auto parameter =
+          function.getArgAttrOfType<StringAttr>(number, "nn.param");
+      if (!input && !parameter)
+        return function.emitOpError("argument #")
+               << number << " of entry @" << function.getName()
+               << " has no name; give it nn.input or nn.param";
+      StringRef name = (input ? input : parameter).getValue();
+      if (!names.insert(name).second)
+        return function.emitOpError("has two arguments named '") << name << "'";
+      if (isa<vertex::GraphType>(argument.getType())) {
+        program.graphs.push_back({name.str(), 0});
+        continue;
+      }
+      auto type = dyn_cast<RankedTensorType>(argument.getType());
+      if (!type || !(type.hasStaticShape() || nn::isRowsType(type)))
+        return function.emitOpError("argument '")
+               << name << "' is " << argument.getType()
+               << "; expects a graph, a tensor of static shape, or one whose "
+                  "leading dimension only is dynamic";
+      RowSpace space = spaces.of(argument);
+      if (parameter) {
+        view(argument) = shared(
+            program.addBuffer(BufferKind::parameter, name, RowSpace(), type),
+            type);
+        continue;
+      }
+      if (space.rows != Rows::one && space.rows != Rows::caller &&
+          space.rows != Rows::structures)
+        return function.emitOpError("argument '")
+               << name << "' has rows in schedule order, which only the "
+               << "runtime knows";
+      int64_t buffer =
+          program.addBuffer(BufferKind::input, name, space, rowOf(type));
+      view(argument) = shared(buffer, type);
+      if (space.rows == Rows::caller)
+        view(argument).access = Access::caller;
+      else if (space.rows == Rows::structures)
+        view(argument).access = Access::row;
+    }
+    return success();
+  }
+
+  LogicalResult bindResults() {
+    Operation *terminator = function.getBody().front().getTerminator();
+    llvm::StringSet<> names;
+    for (auto [number, value] : llvm::enumerate(terminator->getOperands())) {
+      auto name = function.getResultAttrOfType<StringAttr>(number, "nn.output");
+      if (!name)
+        return function.emitOpError("result #")
+               << number << " of entry @" << function.getName()
+               << " has no name; give it nn.output";
+      if (!names.insert(name.getValue()).second)
+        return function.emitOpError("has two results named '")
+               << name.getValue() << "'";
+      auto type = dyn_cast<RankedTensorType>(value.getType());
+      if (!type || !(type.hasStaticShape() || nn::isRowsType(type)))
+        return function.emitOpError("result '")
+               << name.getValue() << "' is " << value.getType()
+               << "; expects a tensor of static shape, or one whose leading "
+                  "dimension only is dynamic";
+      outputs.push_back(program.addBuffer(BufferKind::output, name.getValue(),
+                                          spaces.of(value), rowOf(type)));
+    }
+    return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Destinations
+  //===--------------------------------------------------------------------===//
+
+  /// Whether lowering the operator that defines `value` writes its rows
+  /// somewhere, rather than only saying where they are.
+  static bool isMade(Value value) {
+    Operation *op = value.getDefiningOp();
+    return op &&
+           isa<nn::MatmulOp, nn::EmbeddingOp, nn::RowKernelOpInterface,
+               tensor::ConcatOp, vertex::JoinRowsOp, vertex::SpreadRowsOp>(op);
+  }
+
+  /// Has `value` made at `place` if it can be and has no other place yet.
+  void claim(Value value, Operand place) {
+    if (isMade(value))
+      destinations.try_emplace(value, place);
+  }
+
+  /// From the last operator to the first, so that a reader's place is known
+  /// before its operands'.
+  void planDestinations() {
+    Operation *terminator = function.getBody().front().getTerminator();
+    for (auto [value, buffer] : llvm::zip(terminator->getOperands(), outputs))
+      if (program.buffers[buffer].space.rows == Rows::structures)
+        claim(value, rowOperand(buffer, value.getType()));
+    function.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+      if (auto concat = dyn_cast<tensor::ConcatOp>(op);
+          concat && isColumnConcat(concat)) {
+        Operand place = destination(concat);
+        for (Value piece : concat.getInputs()) {
+          Operand part = place;
+          part.elements = elementsOf(piece.getType());
+          claim(piece, part);
+          place.column += part.elements;
+        }
+      } else if (auto join = dyn_cast<vertex::JoinRowsOp>(op)) {
+        Operand place = destination(join);
+        claim(join.getLeaves(), place);
+        claim(join.getInner(), place);
+      } else if (auto yield = dyn_cast<vertex::YieldOp>(op)) {
+        // Before the loop's own visit: its body is walked first in reverse.
+        auto tasks = cast<vertex::TasksOp>(yield->getParentOp());
+        for (auto [value, result] :
+             llvm::zip(yield.getValues(), tasks.getOutputs()))
+          claim(value, destination(result));
+        for (auto [init, result] :
+             llvm::zip(tasks.getInits(), tasks.getOutputs()))
+          claim(init, destination(result));
+      }
+    });
+  }
+
+  /// Where `value` is made; a buffer of its own unless somebody claimed it.
+  Operand destination(Value value) {
+    auto it = destinations.find(value);
+    if (it != destinations.end())
+      return it->second;
+    RowSpace space = stored(spaces.of(value));
+    int64_t buffer = program.addBuffer(BufferKind::dynamic, "", space,
+                                       rowOf(value.getType()));
+    Operand place = rowOperand(buffer, value.getType());
+    destinations[value] = place;
+    return place;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Views
+  //===--------------------------------------------------------------------===//
+
+  Operand &view(Value value) { return views[value]; }
+
+  static Operand shared(int64_t buffer, Type type) {
+    return Operand{buffer, Access::shared, 0, 0, elementsOf(type)};
+  }
+  static Operand rowOperand(int64_t buffer, Type type) {
+    return Operand{buffer, Access::row, 0, 0, elementsOf(type)};
+  }
+
+  /// Values in the caller's order are computed and kept in schedule order.
+  static RowSpace stored(RowSpace space) {
+    if (space.rows == Rows::caller)
+      space.rows = Rows::vertices;
+    return space;
+  }
+
+  /// How to find rows of `value`; constants get a buffer on first use.
+  FailureOr<Operand> viewOf(Value value, Operation *reader) {
+    auto it = views.find(value);
+    if (it != views.end())
+      return it->second;
+    ElementsAttr constant;
+    if (matchPattern(value, m_Constant(&constant))) {
+      int64_t buffer =
+          program.addBuffer(BufferKind::constant, "constant", RowSpace(),
+                            cast<RankedTensorType>(value.getType()));
+      program.buffers[buffer].value = constant;
+      return view(value) = shared(buffer, value.getType());
+    }
+    return reader->emitOpError("reads a value that has no place in memory; "
+                               "slices of weights are read by nn.matmul only");
+  }
+
+  /// A view of a written value for those who read it.
+  Operand readable(Operand place, Value value) {
+    if (program.buffers[place.buffer].space.rows == Rows::one)
+      place.access = Access::shared;
+    place.elements = elementsOf(value.getType());
+    return place;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Operators
+  //===--------------------------------------------------------------------===//
+
+  /// The rows that an operator with result `value` runs over.
+  RowSpace running(Value value) { return stored(spaces.of(value)); }
+
+  /// Adds a step that runs over `space`, in the loop if there is one.
+  void addStep(Step step, RowSpace space) {
+    program.addStep(std::move(step), space, loop);
+  }
+
+  void addCopy(Operand source, Operand target, RowSpace space, Location loc) {
+    Step step(StepKind::copy, loc);
+    step.operands = {source, target};
+    step.results = 1;
+    addStep(std::move(step), space);
+  }
+
+  LogicalResult lower(Operation *op) {
+    return TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<vertex::PullRowsOp, vertex::PushRowsOp, vertex::SelectRowsOp>(
+            [&](auto same) { return lowerSame(same, same.getRows()); })
+        .Case<vertex::RootsOp, vertex::RootRowsOp>(
+            [&](auto roots) { return lowerRoots(roots, roots.getRows()); })
+        .Case<vertex::GatherRowsOp, vertex::SpreadRowsOp, vertex::JoinRowsOp,
+              vertex::TasksOp, nn::MatmulOp, nn::EmbeddingOp, func::ReturnOp,
+              tensor::ConcatOp, tensor::ExtractSliceOp>(
+            [&](auto known) { return lowerOp(known); })
+        .Case<nn::RowKernelOpInterface>(
+            [&](auto kernel) { return lowerKernel(kernel); })
+        .Case<arith::ConstantOp, tensor::DimOp, vertex::YieldOp>(
+            [](Operation *) { return success(); })
+        .Default([](Operation *op) {
+          InFlightDiagnostic diagnostic =
+              op->emitOpError("cannot be lowered to steps of the runtime");
+          if (OpTrait::hasElementwiseMappableTraits(op))
+            diagnostic.attachNote() << "run fuse-elementwise first: kernels "
+                                       "are made from its groups";
+          if (isa<vertex::ApplyOp>(op))
+            diagnostic.attachNote() << "run batch-vertices first";
+          return failure();
+        });
+  }
+
+  LogicalResult lowerSame(Operation *op, Value rows) {
+    FailureOr<Operand> source = viewOf(rows, op);
+    if (failed(source))
+      return failure();
+    view(op->getResult(0)) = *source;
+    return success();
+  }
+
+  LogicalResult lowerRoots(Operation *op, Value rows) {
+    FailureOr<Operand> source = viewOf(rows, op);
+    if (failed(source))
+      return failure();
+    Operand root = *source;
+    if (root.access == Access::row)
+      root.access = Access::root;
+    else if (root.access == Access::caller)
+      root.access = Access::caller_root;
+    view(op->getResult(0)) = root;
+    return success();
+  }
+
+  LogicalResult lowerOp(vertex::GatherRowsOp op) {
+    Operand child = views.lookup(op.getState());
+    child.access = Access::child;
+    child.slot = op.getSlot();
+    view(op.getResult()) = child;
+    return success();
+  }
+
+  LogicalResult lowerOp(vertex::SpreadRowsOp op) {
+    FailureOr<Operand> source = viewOf(op.getRow(), op);
+    if (failed(source))
+      return failure();
+    // A reader can share the row; only a place of its own needs it copied.
+    auto it = destinations.find(op.getResult());
+    if (it == destinations.end()) {
+      view(op.getResult()) = *source;
+      return success();
+    }
+    addCopy(*source, it->second, running(op.getResult()), op.getLoc());
+    view(op.getResult()) = readable(it->second, op.getResult());
+    return success();
+  }
+
+  /// Copies `value` to `place` unless it was made there.
+  LogicalResult bring(Value value, Operand place, Operation *op) {
+    auto it = destinations.find(value);
+    if (it != destinations.end() && isMade(value) &&
+        it->second.buffer == place.buffer && it->second.column == place.column)
+      return success();
+    FailureOr<Operand> source = viewOf(value, op);
+    if (failed(source))
+      return failure();
+    place.elements = elementsOf(value.getType());
+    addCopy(*source, place, running(value), op->getLoc());
+    return success();
+  }
+
+  LogicalResult lowerOp(vertex::JoinRowsOp op) {
+    Operand place = destination(op.getResult());
+    if (failed(bring(op.getLeaves(), place, op)) ||
+        failed(bring(op.getInner(), place, op)))
+      return failure();
+    view(op.getResult()) = readable(place, op.getResult());
+    return success();
+  }
+
+  LogicalResult lowerOp(vertex::TasksOp op) {
+    Graph &graph = program.graphs[spaces.graphNumber(op.getGraph())];
+    graph.arity = std::max<int64_t>(graph.arity, op.getArity());
+    Block &body = op.getBody().front();
+    for (auto [init, result] : llvm::zip(op.getInits(), op.getOutputs()))
+      if (failed(bring(init, destination(result), op)))
+        return failure();
+    for (auto [index, argument] : llvm::enumerate(body.getArguments())) {
+      if (index < op.getStates()) {
+        view(argument) = destination(op.getOutputs()[index]);
+        continue;
+      }
+      FailureOr<Operand> eager =
+          viewOf(op.getEager()[index - op.getStates()], op);
+      if (failed(eager))
+        return failure();
+      view(argument) = *eager;
+    }
+    program.closePhase();
+    loop =
+        op.getPlace() == vertex::Place::all ? Rows::tasks : Rows::inner_tasks;
+    for (Operation &nested : body)
+      if (failed(lower(&nested)))
+        return failure();
+    for (auto [value, result] :
+         llvm::zip(body.getTerminator()->getOperands(), op.getOutputs()))
+      if (failed(bring(value, destination(result), op)))
+        return failure();
+    loop.reset();
+    program.closePhase();
+    for (Value result : op.getOutputs())
+      view(result) = readable(destination(result), result);
+    return success();
+  }
+
+  LogicalResult lowerOp(nn::MatmulOp op) {
+    FailureOr<Weight> weight = weightOf(op.getWeight(), op);
+    FailureOr<Operand> source = viewOf(op.getInput(), op);
+    if (failed(weight) || failed(source))
+      return failure();
+    RowSpace space = running(op.getResult());
+    Operand input = *source;
+    if (input.access != Access::row) {
+      // A library wants rows that lie one after another.
+      int64_t buffer = program.addBuffer(BufferKind::dynamic, "", space,
+                                         rowOf(op.getInput().getType()));
+      Operand gathered = rowOperand(buffer, op.getInput().getType());
+      addCopy(input, gathered, space, op.getLoc());
+      input = gathered;
+    }
+    Operand place = destination(op.getResult());
+    Step step(StepKind::matmul, op.getLoc());
+    step.operands = {input, place};
+    step.results = 1;
+    step.weight = program.addWeight(*weight);
+    addStep(std::move(step), space);
+    view(op.getResult()) = readable(place, op.getResult());
+    return success();
+  }
+
+  LogicalResult lowerOp(nn::EmbeddingOp op) {
+    FailureOr<Operand> table = viewOf(op.getTable(), op);
+    FailureOr<Operand> ids = viewOf(op.getIds(), op);
+    if (failed(table) || failed(ids))
+      return failure();
+    if (program.buffers[table->buffer].kind != BufferKind::parameter &&
+        program.buffers[table->buffer].kind != BufferKind::constant)
+      return op.emitOpError("expects its table to be a parameter or constant");
+    Operand place = destination(op.getResult());
+    Step step(StepKind::embed, op.getLoc());
+    step.operands = {*ids, *table, place};
+    step.results = 1;
+    addStep(std::move(step), running(op.getResult()));
+    view(op.getResult()) = readable(place, op.getResult());
+    return success();
+  }
+
+  static bool isColumnConcat(tensor::ConcatOp op) {
+    auto type = cast<RankedTensorType>(op.getType());
+    return rowOf(type).getRank() == 1 &&
+           op.getDim() == (nn::isRowsType(type) ? 1u : 0u);
+  }
+
+  LogicalResult lowerOp(tensor::ConcatOp op) {
+    if (!isColumnConcat(op))
+      return success(); // Of weights: read by weightOf.
+    Operand place = destination(op.getResult());
+    Operand part = place;
+    for (Value piece : op.getInputs()) {
+      part.elements = elementsOf(piece.getType());
+      if (failed(bring(piece, part, op)))
+        return failure();
+      part.column += part.elements;
+    }
+    view(op.getResult()) = readable(place, op.getResult());
+    return success();
+  }
+
+  LogicalResult lowerOp(tensor::ExtractSliceOp op) {
+    auto type = cast<RankedTensorType>(op.getType());
+    bool batched = nn::isRowsType(type);
+    if (rowOf(type).getRank() != 1 ||
+        rowOf(op.getSourceType()).getRank() != 1) {
+      if (!batched)
+        return success(); // Of a weight: read by weightOf.
+      return op.emitOpError("cannot be lowered: slices of rows are of rank 1");
+    }
+    int64_t offset = op.getStaticOffsets().back();
+    if (ShapedType::isDynamic(offset) || op.getStaticStrides().back() != 1 ||
+        (batched && op.getStaticOffsets().front() != 0))
+      return op.emitOpError(
+          "cannot be lowered: slices have a static offset and "
+          "stride 1");
+    FailureOr<Operand> source = viewOf(op.getSource(), op);
+    if (failed(source))
+      return failure();
+    Operand part = *source;
+    part.column += offset;
+    part.elements = elementsOf(type);
+    view(op.getResult()) = part;
+    return success();
+  }
+
+  LogicalResult lowerKernel(nn::RowKernelOpInterface op) {
+    Step step(StepKind::launch, op->getLoc());
+    SmallVector<bool> indexed;
+    for (Value value : op->getOperands()) {
+      FailureOr<Operand> operand = viewOf(value, op);
+      if (failed(operand))
+        return failure();
+      step.operands.push_back(*operand);
+      indexed.push_back(operand->access != Access::row &&
+                        operand->access != Access::shared);
+    }
+    for (Value value : op->getResults()) {
+      step.operands.push_back(destination(value));
+      indexed.push_back(false);
+    }
+    for (Type type :
+         llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
+                                  SmallVector<Type>(op->getResultTypes())))
+      if (getElementTypeOrSelf(type).isInteger(1))
+        return op->emitOpError("cannot keep values of i1 in memory; select on "
+                               "them in the same elementwise group");
+
+    auto module = function->getParentOfType<ModuleOp>();
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    std::string name =
+        (function.getName() + ".kernel" + Twine(kernels++)).str();
+    func::FuncOp kernel = buildKernel(builder, name, op, indexed, vectorBits);
+    symbols.insert(kernel);
+    step.kernel = kernel.getSymName().str();
+    step.results = op->getNumResults();
+    if (auto cost = dyn_cast<nn::CostOpInterface>(op.getOperation())) {
+      step.flops = cost.getFlops();
+      step.bytes = cost.getBytes();
+    }
+    addStep(std::move(step), running(op->getResult(0)));
+    for (Value value : op->getResults())
+      view(value) = readable(destination(value), value);
+    return success();
+  }
+
+  LogicalResult lowerOp(func::ReturnOp op) {
+    program.closePhase();
+    for (auto [value, buffer] : llvm::zip(op.getOperands(), outputs)) {
+      Operand place = rowOperand(buffer, value.getType());
+      if (program.buffers[buffer].space.rows == Rows::caller)
+        place.access = Access::caller;
+      if (failed(bring(value, place, op)))
+        return failure();
+    }
+    return success();
+  }
+
+  /// The weight that `value` is: a parameter, or rows and columns of one.
+  FailureOr<Weight> weightOf(Value value, Operation *reader) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (auto concat = value.getDefiningOp<tensor::ConcatOp>();
+        concat && concat.getDim() == 1) {
+      std::optional<Weight> whole;
+      for (Value piece : concat.getInputs()) {
+        FailureOr<Weight> part = weightOf(piece, reader);
+        if (failed(part))
+          return failure();
+        if (!whole) {
+          whole = *part;
+          continue;
+        }
+        if (whole->buffer != part->buffer || whole->row != part->row)
+          return reader->emitOpError("expects the columns of its weight to be "
+                                     "of one parameter");
+        llvm::append_range(whole->begins, part->begins);
+        llvm::append_range(whole->counts, part->counts);
+      }
+      return *whole;
+    }
+    if (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>()) {
+      FailureOr<Weight> part = weightOf(slice.getSource(), reader);
+      if (failed(part))
+        return failure();
+      if (part->begins.size() != 1 ||
+          ShapedType::isDynamicShape(slice.getStaticOffsets()) ||
+          llvm::any_of(slice.getStaticStrides(),
+                       [](int64_t stride) { return stride != 1; }))
+        return reader->emitOpError("expects slices of weights to be static, "
+                                   "with stride 1");
+      part->row += slice.getStaticOffsets()[0];
+      part->k = type.getDimSize(0);
+      part->begins[0] += slice.getStaticOffsets()[1];
+      part->counts[0] = type.getDimSize(1);
+      return part;
+    }
+    FailureOr<Operand> source = viewOf(value, reader);
+    if (failed(source))
+      return failure();
+    BufferKind kind = program.buffers[source->buffer].kind;
+    if (kind != BufferKind::parameter && kind != BufferKind::constant)
+      return reader->emitOpError("expects its weight to be a parameter, a "
+                                 "constant, or columns of one; weights are "
+                                 "packed once, at load");
+    return Weight{
+        source->buffer, 0, type.getDimSize(0), {0}, {type.getDimSize(1)}};
+  }
+
+  func::FuncOp function;
+  RowSpaces spaces;
+  SymbolTable &symbols;
+  unsigned vectorBits;
+  Program program;
+  std::optional<Rows> loop;
+  unsigned kernels = 0;
+  SmallVector<int64_t> outputs;
+  llvm::DenseMap<Value, Operand> views;
+  llvm::DenseMap<Value, Operand> destinations;
+};
+
+struct LowerToModelPass
+    : espalier::impl::LowerToModelPassBase<LowerToModelPass> {
+  using LowerToModelPassBase::LowerToModelPassBase;
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
+    for (func::FuncOp function : functions) {
+      if (function->hasAttr(kKernelAttrName))
+        continue;
+      if (function.isExternal()) {
+        function.emitOpError("has no body, and nothing to link it with");
+        return signalPassFailure();
+      }
+      if (!function.getBody().hasOneBlock()) {
+        function.emitOpError("has control flow, which an entry cannot have");
+        return signalPassFailure();
+      }
+      FailureOr<RowSpaces> spaces = RowSpaces::compute(function);
+      if (failed(spaces) ||
+          failed(EntryLowering(function, *spaces, symbols, vectorBits).run()))
+        return signalPassFailure();
+      symbols.remove(function);
+      function.erase();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,172 @@
+//===- Program.cpp - An entry while it is being lowered ---------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+
+using namespace mlir;
+using namespace espalier;
+
+using model::Access;
+using model::BufferKind;
+using model::Rows;
+
+int64_t Program::addBuffer(BufferKind kind, StringRef name, RowSpace space,
+                           RankedTensorType row) {
+  buffers.push_back({kind, name.str(), space, row, {}});
+  return buffers.size() - 1;
+}
+
+int64_t Program::addWeight(const Weight &weight) {
+  for (auto [number, other] : llvm::enumerate(weights))
+    if (other.buffer == weight.buffer && other.row == weight.row &&
+        other.k == weight.k && other.begins == weight.begins &&
+        other.counts == weight.counts)
+      return number;
+  weights.push_back(weight);
+  return weights.size() - 1;
+}
+
+void Program::addStep(Step step, RowSpace space, std::optional<Rows> loop) {
+  Rows rows = loop.value_or(space.rows);
+  bool fits = open && !phases.empty() && phases.back().rows == rows &&
+              phases.back().graph == space.graph;
+  // A step may read its own row of what an earlier step of its phase wrote;
+  // other rows are only there once the phase is over. In a loop children's
+  // rows are: they belong to earlier tasks.
+  if (fits && !loop)
+    for (const Operand &operand :
+         ArrayRef(step.operands).drop_back(step.results)) {
+      if (operand.access == Access::row || operand.access == Access::shared)
+        continue;
+      for (const Step &earlier : phases.back().steps)
+        for (const Operand &written :
+             ArrayRef(earlier.operands).take_back(earlier.results))
+          fits &= written.buffer != operand.buffer;
+    }
+  if (!fits)
+    phases.push_back({"", rows, space.graph, {}});
+  open = true;
+  phases.back().steps.push_back(std::move(step));
+}
+
+void Program::finish() {
+  // When a phase runs, in the words of the vertex dialect.
+  bool looped = false;
+  for (Phase &phase : phases) {
+    bool loop = phase.rows == Rows::tasks || phase.rows == Rows::inner_tasks;
+    looped |= loop;
+    if (phase.rows == Rows::structures)
+      phase.name = "structures";
+    else if (phase.rows == Rows::one)
+      phase.name = "shared";
+    else if (loop)
+      phase.name = "path";
+    else if (phase.rows == Rows::leaves)
+      phase.name = looped ? "lazy leaves" : "leaves";
+    else
+      phase.name = looped ? "lazy" : "eager";
+  }
+
+  for (auto [number, buffer] : llvm::enumerate(buffers)) {
+    if (buffer.kind != BufferKind::dynamic)
+      continue;
+    const Phase *home = nullptr;
+    bool local = buffer.space.rows != Rows::one;
+    for (const Phase &phase : phases)
+      for (const Step &step : phase.steps)
+        for (const Operand &operand : step.operands) {
+          if (operand.buffer != (int64_t)number)
+            continue;
+          local &= operand.access == Access::row && (!home || home == &phase);
+          home = &phase;
+        }
+    if (home && local)
+      buffer.kind = BufferKind::scratch;
+  }
+}
+
+void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<StringRef> graphNames;
+  SmallVector<int64_t> arities;
+  for (const Graph &graph : graphs) {
+    graphNames.push_back(graph.name);
+    arities.push_back(graph.arity);
+  }
+  auto entry = model::EntryOp::create(builder, loc, builder.getStringAttr(name),
+                                      builder.getStrArrayAttr(graphNames),
+                                      builder.getDenseI64ArrayAttr(arities));
+  builder.createBlock(&entry.getBody());
+
+  llvm::DenseSet<int64_t> touched;
+  for (const Phase &phase : phases)
+    for (const Step &step : phase.steps)
+      for (const Operand &operand : step.operands)
+        touched.insert(operand.buffer);
+  for (const Weight &weight : weights)
+    touched.insert(weight.buffer);
+
+  auto bufferType = model::BufferType::get(builder.getContext());
+  SmallVector<Value> bufferValues(buffers.size()), weightValues;
+  for (auto [number, buffer] : llvm::enumerate(buffers)) {
+    bool bound = buffer.kind == BufferKind::parameter ||
+                 buffer.kind == BufferKind::input ||
+                 buffer.kind == BufferKind::output;
+    if (bound || touched.contains(number))
+      bufferValues[number] = model::BufferOp::create(
+          builder, loc, bufferType, buffer.kind, buffer.name, buffer.space.rows,
+          buffer.space.graph, buffer.row, buffer.value);
+  }
+  for (const Weight &weight : weights)
+    weightValues.push_back(model::WeightOp::create(
+        builder, loc, bufferType, bufferValues[weight.buffer], weight.row,
+        weight.k, weight.begins, weight.counts));
+
+  auto at = [&](const Operand &operand) {
+    return model::OperandAttr::get(builder.getContext(), operand.access,
+                                   operand.slot, operand.column,
+                                   operand.elements);
+  };
+  for (const Phase &phase : phases) {
+    auto phaseOp = model::PhaseOp::create(builder, loc, phase.name, phase.rows,
+                                          phase.graph);
+    OpBuilder::InsertionGuard nested(builder);
+    builder.createBlock(&phaseOp.getBody());
+    for (const Step &step : phase.steps) {
+      ArrayRef<Operand> operands = step.operands;
+      auto buffer = [&](size_t i) { return bufferValues[operands[i].buffer]; };
+      switch (step.kind) {
+      case StepKind::copy:
+        model::CopyOp::create(builder, step.loc, buffer(0), buffer(1),
+                              at(operands[0]), at(operands[1]));
+        break;
+      case StepKind::embed:
+        model::EmbedOp::create(builder, step.loc, buffer(0), buffer(1),
+                               buffer(2), at(operands[0]), at(operands[1]),
+                               at(operands[2]));
+        break;
+      case StepKind::matmul:
+        model::MatmulOp::create(builder, step.loc, buffer(0),
+                                weightValues[step.weight], buffer(1),
+                                at(operands[0]), at(operands[1]));
+        break;
+      case StepKind::launch: {
+        SmallVector<Value> values;
+        SmallVector<Attribute> places;
+        for (auto [i, operand] : llvm::enumerate(operands)) {
+          values.push_back(buffer(i));
+          places.push_back(at(operand));
+        }
+        model::LaunchOp::create(builder, step.loc, step.kernel, values,
+                                builder.getArrayAttr(places), step.results,
+                                step.flops, step.bytes);
+        break;
+      }
+      }
+    }
+  }
+}

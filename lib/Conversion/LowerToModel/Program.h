@@ -1,0 +1,93 @@
+//===- Program.h - An entry while it is being lowered -----------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ESPALIER_CONVERSION_LOWERTOMODEL_PROGRAM_H
+#define ESPALIER_CONVERSION_LOWERTOMODEL_PROGRAM_H
+
+#include "espalier/Analysis/RowSpaces.h"
+
+#include <string>
+
+namespace espalier {
+
+struct Graph {
+  std::string name;
+  int64_t arity;
+};
+
+struct Buffer {
+  model::BufferKind kind;
+  std::string name;
+  RowSpace space;
+  mlir::RankedTensorType row;
+  mlir::ElementsAttr value;
+};
+
+/// A buffer and how a step finds a row in it; see espalier_step_operand.
+struct Operand {
+  int64_t buffer = -1;
+  model::Access access = model::Access::row;
+  int64_t slot = 0;
+  int64_t column = 0;
+  int64_t elements = 0;
+};
+
+struct Weight {
+  int64_t buffer, row, k;
+  llvm::SmallVector<int64_t> begins, counts;
+};
+
+enum class StepKind { copy, embed, matmul, launch };
+
+struct Step {
+  Step(StepKind kind, mlir::Location loc) : kind(kind), loc(loc) {}
+  StepKind kind;
+  mlir::Location loc;
+  /// Those that are written come last.
+  llvm::SmallVector<Operand> operands;
+  int64_t results = 0;
+  int64_t weight = -1;
+  std::string kernel;
+  int64_t flops = 0, bytes = 0;
+};
+
+struct Phase {
+  std::string name;
+  model::Rows rows;
+  int64_t graph;
+  llvm::SmallVector<Step> steps;
+};
+
+struct Program {
+  llvm::SmallVector<Graph> graphs;
+  llvm::SmallVector<Buffer> buffers;
+  llvm::SmallVector<Weight> weights;
+  llvm::SmallVector<Phase> phases;
+
+  int64_t addBuffer(model::BufferKind kind, llvm::StringRef name,
+                    RowSpace space, mlir::RankedTensorType row);
+  /// The number of an equal weight, if there is one.
+  int64_t addWeight(const Weight &weight);
+  /// Appends a step over `space`, or over `loop` if that is set, to the last
+  /// phase if it may run there, otherwise to a new one.
+  void addStep(Step step, RowSpace space, std::optional<model::Rows> loop);
+  /// The next step starts a new phase.
+  void closePhase() { open = false; }
+  /// Drops buffers that no step touches, and finds those that live within one
+  /// block of one phase.
+  void finish();
+  /// Writes it out as a model.entry.
+  void emit(mlir::OpBuilder &builder, mlir::Location loc,
+            llvm::StringRef name) const;
+
+private:
+  bool open = false;
+};
+
+} // namespace espalier
+
+#endif // ESPALIER_CONVERSION_LOWERTOMODEL_PROGRAM_H

@@ -1,0 +1,63 @@
+//===- ModelDialect.cpp - The model dialect ---------------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "espalier/Dialect/Model/IR/Model.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace espalier::model;
+
+#include "espalier/Dialect/Model/IR/ModelDialect.cpp.inc"
+#include "espalier/Dialect/Model/IR/ModelEnums.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "espalier/Dialect/Model/IR/ModelTypes.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "espalier/Dialect/Model/IR/ModelAttrs.cpp.inc"
+
+void ModelDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "espalier/Dialect/Model/IR/ModelTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "espalier/Dialect/Model/IR/ModelAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "espalier/Dialect/Model/IR/ModelOps.cpp.inc"
+      >();
+}
+
+LogicalResult BufferOp::verify() {
+  auto row = dyn_cast<RankedTensorType>(getRow());
+  if (!row || !row.hasStaticShape())
+    return emitOpError("expects rows to be tensors of static shape, but got ")
+           << getRow();
+  if ((getKind() == BufferKind::constant) != getValue().has_value())
+    return emitOpError("expects a value for a constant, and only for one");
+  return success();
+}
+
+LogicalResult LaunchOp::verify() {
+  if (getAt().size() != getOperands().size() ||
+      !llvm::all_of(getAt(), llvm::IsaPred<OperandAttr>))
+    return emitOpError("expects a #model.at for each of its ")
+           << getOperands().size() << " operands";
+  if ((size_t)getWritten() > getOperands().size())
+    return emitOpError("expects at most as many results as operands");
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "espalier/Dialect/Model/IR/ModelOps.cpp.inc"

@@ -1,0 +1,104 @@
+//===- NNInterfaces.cpp - Cost and batched forms of layer operators ---*- C++
+//-*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "espalier/Dialect/NN/IR/NN.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace espalier::nn;
+
+using Batched = FailureOr<SmallVector<Value>>;
+
+/// One vector of results.
+static Batched single(Operation *op) {
+  return SmallVector<Value>(op->getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// BatchableOpInterface
+//===----------------------------------------------------------------------===//
+
+Batched MatmulOp::buildBatched(OpBuilder &builder, ValueRange operands) {
+  if (isRowsType(operands[1].getType()))
+    return emitOpError("has no batched form with a weight that differs from "
+                       "vertex to vertex");
+  return single(MatmulOp::create(builder, getLoc(), operands[0], operands[1]));
+}
+
+Batched DenseOp::buildBatched(OpBuilder &builder, ValueRange operands) {
+  if (isRowsType(operands[1].getType()) || isRowsType(operands[2].getType()))
+    return emitOpError("has no batched form with a weight or bias that "
+                       "differs from vertex to vertex");
+  return single(DenseOp::create(builder, getLoc(), operands[0], operands[1],
+                                operands[2]));
+}
+
+Batched EmbeddingOp::buildBatched(OpBuilder &builder, ValueRange operands) {
+  if (isRowsType(operands[0].getType()))
+    return emitOpError("has no batched form with a table that differs from "
+                       "vertex to vertex");
+  return single(
+      EmbeddingOp::create(builder, getLoc(), operands[0], operands[1]));
+}
+
+Batched SoftmaxOp::buildBatched(OpBuilder &builder, ValueRange operands) {
+  return single(SoftmaxOp::create(builder, getLoc(), operands[0]));
+}
+
+Batched ElementwiseOp::buildBatched(OpBuilder &builder, ValueRange operands) {
+  SmallVector<Type> types;
+  for (Type type : getResultTypes())
+    types.push_back(getRowsType(type));
+  auto batched = ElementwiseOp::create(builder, getLoc(), types, operands);
+  IRMapping mapping;
+  getBody().cloneInto(&batched.getBody(), mapping);
+  return single(batched);
+}
+
+//===----------------------------------------------------------------------===//
+// CostOpInterface
+//===----------------------------------------------------------------------===//
+
+/// Elements of one row.
+static int64_t rowElements(Type type) {
+  if (isRowsType(type))
+    type = getRowType(type);
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.hasStaticShape() ? tensor.getNumElements() : 0;
+}
+
+int64_t MatmulOp::getFlops() {
+  auto weight = cast<RankedTensorType>(getWeight().getType());
+  return 2 * weight.getNumElements() * rowElements(getResult().getType()) /
+         std::max<int64_t>(1, weight.getDimSize(1));
+}
+
+int64_t DenseOp::getFlops() {
+  auto weight = cast<RankedTensorType>(getWeight().getType());
+  int64_t elements = rowElements(getResult().getType());
+  return 2 * weight.getNumElements() * elements /
+             std::max<int64_t>(1, weight.getDimSize(1)) +
+         elements;
+}
+
+int64_t EmbeddingOp::getFlops() { return 0; }
+
+int64_t SoftmaxOp::getFlops() {
+  // A maximum, a subtraction, an exponential, a sum and a division each.
+  return 5 * rowElements(getInput().getType());
+}
+
+int64_t ElementwiseOp::getFlops() {
+  int64_t flops = 0;
+  for (Operation &op : getBody().front().without_terminator())
+    if (!op.hasTrait<OpTrait::ConstantLike>() && op.getNumResults() == 1)
+      flops += rowElements(op.getResult(0).getType());
+  return flops;
+}

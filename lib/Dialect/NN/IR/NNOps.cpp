@@ -1,0 +1,303 @@
+//===- NNOps.cpp - Types, verifiers and folders of layer operators ---*- C++
+//-*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "espalier/Dialect/NN/IR/NN.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/CommonFolders.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace espalier::nn;
+
+//===----------------------------------------------------------------------===//
+// matmul, dense, embedding, softmax
+//===----------------------------------------------------------------------===//
+
+/// The type of `x W`, or an error that names the broken constraint.
+static FailureOr<RankedTensorType>
+inferProduct(std::optional<Location> loc, Type inputType, Type weightType) {
+  auto input = cast<RankedTensorType>(inputType);
+  auto weight = cast<RankedTensorType>(weightType);
+  if (input.getRank() != 1 && input.getRank() != 2)
+    return emitOptionalError(loc,
+                             "[C1] expects an input of rank 1 or 2, but "
+                             "got ",
+                             input);
+  if (!weight.hasStaticShape())
+    return emitOptionalError(
+        loc, "[C4] expects a weight of static shape, but got ", weight);
+  if (input.getShape().back() != weight.getDimSize(0))
+    return emitOptionalError(loc,
+                             "[C2] expects the input's last dimension to "
+                             "be the weight's first, ",
+                             weight.getDimSize(0), ", but got ", input);
+  if (input.getElementType() != weight.getElementType())
+    return emitOptionalError(loc, "[C3] expects equal element types, but got ",
+                             input, " and ", weight);
+  SmallVector<int64_t> shape(input.getShape());
+  shape.back() = weight.getDimSize(1);
+  return RankedTensorType::get(shape, input.getElementType());
+}
+
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> loc,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  auto type = inferProduct(loc, adaptor.getInput().getType(),
+                           adaptor.getWeight().getType());
+  if (failed(type))
+    return failure();
+  types.push_back(*type);
+  return success();
+}
+
+LogicalResult DenseOp::inferReturnTypes(MLIRContext *,
+                                        std::optional<Location> loc,
+                                        Adaptor adaptor,
+                                        SmallVectorImpl<Type> &types) {
+  auto type = inferProduct(loc, adaptor.getInput().getType(),
+                           adaptor.getWeight().getType());
+  if (failed(type))
+    return failure();
+  auto bias = cast<RankedTensorType>(adaptor.getBias().getType());
+  auto row = RankedTensorType::get(type->getShape().take_back(),
+                                   type->getElementType());
+  if (bias != row)
+    return emitOptionalError(loc, "[C5] expects a bias of type ", row,
+                             ", but got ", bias);
+  types.push_back(*type);
+  return success();
+}
+
+LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *,
+                                            std::optional<Location> loc,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  auto table = cast<RankedTensorType>(adaptor.getTable().getType());
+  auto ids = cast<RankedTensorType>(adaptor.getIds().getType());
+  if (ids.getRank() > 1)
+    return emitOptionalError(loc, "[C1] expects ids of rank 0 or 1, but got ",
+                             ids);
+  SmallVector<int64_t> shape(ids.getShape());
+  shape.push_back(table.getDimSize(1));
+  types.push_back(RankedTensorType::get(shape, table.getElementType()));
+  return success();
+}
+
+LogicalResult SoftmaxOp::verify() {
+  RankedTensorType type = cast<RankedTensorType>(getInput().getType());
+  if (type.getRank() != 1 && type.getRank() != 2)
+    return emitOpError("[C1] expects rank 1 or 2, but got ") << type;
+  if (type.isDynamicDim(type.getRank() - 1) || type.getShape().back() == 0)
+    return emitOpError("[C1] expects a static, non-empty last dimension, but "
+                       "got ")
+           << type;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+/// Folds an activation of a constant by evaluating it in double.
+template <typename Function>
+static OpFoldResult foldActivation(Attribute input, Function evaluate) {
+  return constFoldUnaryOp<FloatAttr, APFloat, void>(
+      ArrayRef<Attribute>(input), [&](const APFloat &x) {
+        bool lossy;
+        APFloat wide = x;
+        wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                     &lossy);
+        APFloat result(evaluate(wide.convertToDouble()));
+        result.convert(x.getSemantics(), APFloat::rmNearestTiesToEven, &lossy);
+        return result;
+      });
+}
+
+OpFoldResult SigmoidOp::fold(FoldAdaptor adaptor) {
+  return foldActivation(adaptor.getInput(), [](double x) {
+    return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
+  });
+}
+
+OpFoldResult ReluOp::fold(FoldAdaptor adaptor) {
+  if (getInput().getDefiningOp<ReluOp>())
+    return getInput();
+  return foldActivation(adaptor.getInput(),
+                        [](double x) { return x < 0 ? 0 : x; });
+}
+
+OpFoldResult GeluOp::fold(FoldAdaptor adaptor) {
+  return foldActivation(adaptor.getInput(), [](double x) {
+    return 0.5 * x * (1 + std::erf(x * M_SQRT1_2));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// elementwise
+//===----------------------------------------------------------------------===//
+
+bool ElementwiseOp::isBatched() {
+  return llvm::any_of(
+      llvm::zip(getInputs(), getBody().getArguments()), [](auto pair) {
+        return std::get<0>(pair).getType() != std::get<1>(pair).getType();
+      });
+}
+
+LogicalResult ElementwiseOp::verify() {
+  Block &body = getBody().front();
+  if (body.getNumArguments() != getInputs().size())
+    return emitOpError("[C1] expects a block argument for each of ")
+           << getInputs().size() << " inputs, but got "
+           << body.getNumArguments();
+  for (auto [index, input, argument] :
+       llvm::enumerate(getInputs(), body.getArguments()))
+    if (!isa<RankedTensorType>(argument.getType()) ||
+        (input.getType() != argument.getType() &&
+         input.getType() != getRowsType(argument.getType())))
+      return emitOpError("[C1] expects input #")
+             << index << " to be " << argument.getType()
+             << " or rows of it, but got " << input.getType();
+
+  auto yield = cast<YieldOp>(body.getTerminator());
+  if (yield.getNumOperands() != getNumResults())
+    return emitOpError("[C2] expects ")
+           << getNumResults() << " yielded values, but got "
+           << yield.getNumOperands();
+  bool batched = isBatched();
+  for (auto [index, result, yielded] :
+       llvm::enumerate(getOutputs(), yield.getValues())) {
+    if (!isa<RankedTensorType>(yielded.getType()))
+      return emitOpError("[C2] expects tensors to be yielded, but got ")
+             << yielded.getType();
+    Type expected =
+        batched ? Type(getRowsType(yielded.getType())) : yielded.getType();
+    if (result.getType() != expected)
+      return emitOpError("[C2] expects result #")
+             << index << " to be " << expected << ", but got "
+             << result.getType();
+  }
+
+  std::optional<ArrayRef<int64_t>> shape;
+  auto checkShape = [&](Value value) -> LogicalResult {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type || !type.hasStaticShape())
+      return emitOpError("[C3] expects tensors of static shape, but got ")
+             << value.getType();
+    if (!shape)
+      shape = type.getShape();
+    if (*shape != type.getShape())
+      return emitOpError("[C3] expects one shape, but got ")
+             << type << " beside "
+             << RankedTensorType::get(*shape, type.getElementType());
+    return success();
+  };
+  for (BlockArgument argument : body.getArguments())
+    if (failed(checkShape(argument)))
+      return failure();
+  for (Operation &op : body.without_terminator()) {
+    if (!op.hasTrait<OpTrait::ConstantLike>() &&
+        !OpTrait::hasElementwiseMappableTraits(&op))
+      return emitOpError("[C4] expects elementwise operators, but got '")
+             << op.getName() << "'";
+    if (op.hasTrait<OpTrait::ConstantLike>() &&
+        !matchPattern(&op, m_Constant<SplatElementsAttr>(nullptr)))
+      return emitOpError("[C4] expects constants of one value, but got ") << op;
+    for (Value result : op.getResults())
+      if (failed(checkShape(result)))
+        return failure();
+  }
+  return success();
+}
+
+namespace {
+/// Drops inputs that the body does not read and results that nobody reads,
+/// and passes an input in once.
+struct TrimElementwise : OpRewritePattern<ElementwiseOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ElementwiseOp op,
+                                PatternRewriter &rewriter) const override {
+    Block &body = op.getBody().front();
+    auto yield = cast<YieldOp>(body.getTerminator());
+    bool batched = op.isBatched();
+
+    llvm::BitVector deadInputs(op.getInputs().size());
+    SmallVector<unsigned> firstUse(op.getInputs().size());
+    llvm::DenseMap<Value, unsigned> seen;
+    for (auto [index, input] : llvm::enumerate(op.getInputs())) {
+      auto [it, inserted] = seen.try_emplace(input, index);
+      firstUse[index] = it->second;
+      if (!inserted || body.getArgument(index).use_empty())
+        deadInputs.set(index);
+    }
+    SmallVector<Value> liveInputs;
+    for (auto [index, input] : llvm::enumerate(op.getInputs()))
+      if (!deadInputs[index])
+        liveInputs.push_back(input);
+    // A group of batched results needs a batched input to say how many rows.
+    if (batched && llvm::none_of(liveInputs, [&](Value input) {
+          return isRowsType(input.getType());
+        }))
+      return failure();
+
+    SmallVector<unsigned> liveResults;
+    for (auto [index, result] : llvm::enumerate(op.getOutputs()))
+      if (!result.use_empty())
+        liveResults.push_back(index);
+    if (deadInputs.none() && liveResults.size() == op.getNumResults())
+      return rewriter.notifyMatchFailure(op, "everything is read");
+
+    // A duplicate that is live keeps its first occurrence alive.
+    for (auto [index, first] : llvm::enumerate(firstUse))
+      if (first != index && !body.getArgument(index).use_empty() &&
+          deadInputs[first] && firstUse[first] == first) {
+        rewriter.replaceAllUsesWith(body.getArgument(index),
+                                    body.getArgument(first));
+        return success();
+      }
+
+    SmallVector<Type> types;
+    SmallVector<Value> yielded;
+    for (unsigned index : liveResults) {
+      types.push_back(op.getOutputs()[index].getType());
+      yielded.push_back(yield.getValues()[index]);
+    }
+    auto trimmed =
+        ElementwiseOp::create(rewriter, op.getLoc(), types, liveInputs);
+    trimmed->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    rewriter.modifyOpInPlace(yield,
+                             [&] { yield.getValuesMutable().assign(yielded); });
+    for (auto [index, first] : llvm::enumerate(firstUse))
+      if (first != index)
+        rewriter.replaceAllUsesWith(body.getArgument(index),
+                                    body.getArgument(first));
+    body.eraseArguments(deadInputs);
+    rewriter.inlineRegionBefore(op.getBody(), trimmed.getBody(),
+                                trimmed.getBody().begin());
+    for (auto [index, result] : llvm::enumerate(liveResults))
+      rewriter.replaceAllUsesWith(op.getOutputs()[result],
+                                  trimmed.getResult(index));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void ElementwiseOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                MLIRContext *context) {
+  patterns.add<TrimElementwise>(context);
+}
+
+void YieldOp::build(OpBuilder &, OperationState &) {}
+
+#define GET_OP_CLASSES
+#include "espalier/Dialect/NN/IR/NNOps.cpp.inc"

@@ -1,0 +1,65 @@
+//===- ExpandDense.cpp - Splits a dense layer into product and bias ---*- C++
+//-*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "espalier/Dialect/NN/IR/NN.h"
+#include "espalier/Dialect/NN/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace espalier::nn;
+
+namespace espalier::nn {
+#define GEN_PASS_DEF_EXPANDDENSEPASS
+#include "espalier/Dialect/NN/Transforms/Passes.h.inc"
+} // namespace espalier::nn
+
+namespace {
+struct ExpandDense : OpRewritePattern<DenseOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DenseOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value product =
+        MatmulOp::create(rewriter, loc, op.getInput(), op.getWeight());
+    Type row = op.getBias().getType();
+    if (product.getType() == row) {
+      rewriter.replaceOpWithNewOp<arith::AddFOp>(op, product, op.getBias());
+      return success();
+    }
+    if (!isRowsType(product.getType()))
+      return rewriter.notifyMatchFailure(op, "its batch is of static size");
+    auto group = ElementwiseOp::create(rewriter, loc, op.getType(),
+                                       ValueRange{product, op.getBias()});
+    Block *body =
+        rewriter.createBlock(&group.getBody(), {}, {row, row}, {loc, loc});
+    Value sum = arith::AddFOp::create(rewriter, loc, body->getArgument(0),
+                                      body->getArgument(1));
+    YieldOp::create(rewriter, loc, sum);
+    rewriter.replaceOp(op, group);
+    return success();
+  }
+};
+
+struct ExpandDensePass
+    : espalier::nn::impl::ExpandDensePassBase<ExpandDensePass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ExpandDense>(&getContext());
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+    getOperation()->walk([&](DenseOp op) {
+      op.emitOpError(
+          "expects an input of one row or of rows of dynamic number, "
+          "but got ")
+          << op.getInput().getType();
+      signalPassFailure();
+    });
+  }
+};
+} // namespace

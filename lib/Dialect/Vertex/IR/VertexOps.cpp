@@ -1,0 +1,424 @@
+//===- VertexOps.cpp - Syntax and verifiers of what users write ---*- C++
+//-*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "espalier/Dialect/Vertex/IR/Vertex.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace espalier;
+using namespace espalier::vertex;
+
+//===----------------------------------------------------------------------===//
+// func: syntax
+//===----------------------------------------------------------------------===//
+
+ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  (void)parser.parseOptionalKeyword("private"); // Vertex functions are private.
+
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> arguments;
+  if (parser.parseSymbolName(name, getSymNameAttrName(result.name),
+                             result.attributes) ||
+      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren,
+                               /*allowType=*/true, /*allowAttrs=*/true))
+    return failure();
+
+  SmallVector<Type> state;
+  if (succeeded(parser.parseOptionalKeyword("state"))) {
+    if (parser.parseLParen() || parser.parseTypeList(state) ||
+        parser.parseRParen())
+      return failure();
+  }
+  int64_t arity = 0;
+  if (parser.parseKeyword("arity") || parser.parseLParen() ||
+      parser.parseInteger(arity) || parser.parseRParen())
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("leaf"))) {
+    FlatSymbolRefAttr leaf;
+    if (parser.parseLParen() ||
+        parser.parseAttribute(leaf, getLeafAttrName(result.name),
+                              result.attributes) ||
+        parser.parseRParen())
+      return failure();
+  }
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+
+  SmallVector<Type> types;
+  for (OpAsmParser::Argument &argument : arguments)
+    types.push_back(argument.type);
+  result.addAttribute(getFunctionTypeAttrName(result.name),
+                      TypeAttr::get(builder.getFunctionType(types, {})));
+  result.addAttribute(getStateAttrName(result.name),
+                      builder.getTypeArrayAttr(state));
+  result.addAttribute(getArityAttrName(result.name),
+                      builder.getI64IntegerAttr(arity));
+  result.addAttribute(getSymVisibilityAttrName(result.name),
+                      builder.getStringAttr("private"));
+  call_interface_impl::addArgAndResultAttrs(
+      builder, result, arguments, /*resultAttrs=*/{},
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, arguments, /*enableNameShadowing=*/false))
+    return failure();
+  if (body->empty())
+    body->emplaceBlock();
+  // An empty body has no block to hold the arguments yet.
+  if (body->getNumArguments() == 0)
+    for (OpAsmParser::Argument &argument : arguments)
+      body->addArgument(argument.type, result.location);
+  return success();
+}
+
+void FuncOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  printer << '(';
+  for (auto [index, argument] : llvm::enumerate(getBody().getArguments())) {
+    if (index)
+      printer << ", ";
+    ArrayRef<NamedAttribute> attributes;
+    if (ArrayAttr all = getArgAttrsAttr())
+      attributes = cast<DictionaryAttr>(all[index]).getValue();
+    printer.printRegionArgument(argument, attributes);
+  }
+  printer << ')';
+  if (!getState().empty()) {
+    printer << " state(";
+    llvm::interleaveComma(getStateTypes(), printer);
+    printer << ')';
+  }
+  printer << " arity(" << getArity() << ')';
+  if (auto leaf = getLeafAttr()) {
+    printer << " leaf(";
+    printer.printAttribute(leaf);
+    printer << ')';
+  }
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(),
+      {getSymNameAttrName(), getFunctionTypeAttrName(), getStateAttrName(),
+       getArityAttrName(), getLeafAttrName(), getSymVisibilityAttrName(),
+       getArgAttrsAttrName(), getResAttrsAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// func: queries and verifiers
+//===----------------------------------------------------------------------===//
+
+ScatterOp FuncOp::getScatter() {
+  auto scatters = getBody().getOps<ScatterOp>();
+  return scatters.empty() ? ScatterOp() : *scatters.begin();
+}
+
+Type FuncOp::getPulledType(StringRef name) {
+  for (PullOp pull : getBody().getOps<PullOp>())
+    if (pull.getName() == name)
+      return pull.getRow().getType();
+  return Type();
+}
+
+PushOp FuncOp::getPush(StringRef name) {
+  for (PushOp push : getBody().getOps<PushOp>())
+    if (push.getName() == name)
+      return push;
+  return PushOp();
+}
+
+/// (F1): a ranked tensor of static shape of an element type that runs.
+static LogicalResult verifyVertexType(Operation *op, Type type,
+                                      const Twine &what) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return op->emitOpError("[F1] expects ")
+           << what << " to be a tensor of static shape (no batch dimension), "
+           << "but got " << type;
+  Type element = tensor.getElementType();
+  if (!element.isF32() && !element.isF64() && !element.isInteger(32) &&
+      !element.isInteger(1))
+    return op->emitOpError("[F1] expects ")
+           << what << " to have elements of f32, f64, i32 or i1, but got "
+           << type;
+  return success();
+}
+
+LogicalResult FuncOp::verifyRegions() {
+  if (getBody().getArgumentTypes() != getFunctionType().getInputs())
+    return emitOpError("expects its block arguments to have the types of its "
+                       "parameters");
+  for (auto [index, type] : llvm::enumerate(getFunctionType().getInputs()))
+    if (failed(verifyVertexType(*this, type, "parameter #" + Twine(index))))
+      return failure();
+  for (auto [index, type] : llvm::enumerate(getStateTypes()))
+    if (failed(verifyVertexType(*this, type, "state #" + Twine(index))))
+      return failure();
+
+  ScatterOp scatter;
+  llvm::StringMap<Type> pulled;
+  llvm::StringSet<> pushed;
+  for (Operation &op : getBody().front()) {
+    if (auto other = dyn_cast<ScatterOp>(op)) {
+      if (scatter) {
+        InFlightDiagnostic diagnostic =
+            op.emitOpError("[F2] is the second scatter of @")
+            << getSymName() << "; a vertex has one state";
+        diagnostic.attachNote(scatter.getLoc()) << "the first is here";
+        return diagnostic;
+      }
+      scatter = other;
+    }
+    if (auto pull = dyn_cast<PullOp>(op)) {
+      auto [it, inserted] =
+          pulled.try_emplace(pull.getName(), pull.getRow().getType());
+      if (!inserted && it->second != pull.getRow().getType())
+        return pull.emitOpError("[F4] pulls \"")
+               << pull.getName() << "\" as " << pull.getRow().getType()
+               << ", but it was pulled as " << it->second << " before";
+    }
+    if (auto push = dyn_cast<PushOp>(op))
+      if (!pushed.insert(push.getName()).second)
+        return push.emitOpError("[F4] pushes \"")
+               << push.getName() << "\" a second time";
+    if (!isa<ScatterOp, PushOp>(op) && !isMemoryEffectFree(&op))
+      return op.emitOpError("[F6] has side effects, which a vertex function "
+                            "cannot have");
+    for (auto [index, result] : llvm::enumerate(op.getResults()))
+      if (failed(verifyVertexType(&op, result.getType(),
+                                  "result #" + Twine(index))))
+        return failure();
+  }
+  if (!scatter && !getState().empty())
+    return emitOpError("[F2] has ")
+           << getState().size() << " state tensors, but no scatter";
+  return success();
+}
+
+LogicalResult FuncOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FlatSymbolRefAttr reference = getLeafAttr();
+  if (!reference)
+    return success();
+  auto leaf = symbols.lookupNearestSymbolFrom<FuncOp>(*this, reference);
+  if (!leaf)
+    return emitOpError("[F5] names the leaf variant ")
+           << reference << ", which is no vertex.func of this module";
+  if (leaf.getArity() != 0)
+    return emitOpError("[F5] expects a leaf variant of arity 0, but ")
+           << reference << " has arity " << leaf.getArity();
+  if (leaf.getFunctionType() != getFunctionType() ||
+      leaf.getState() != getState())
+    return emitOpError("[F5] expects the leaf variant ")
+           << reference << " to have the same parameters and state";
+  auto pushes = [](FuncOp function) {
+    llvm::StringMap<Type> types;
+    for (PushOp push : function.getBody().getOps<PushOp>())
+      types[push.getName()] = push.getRow().getType();
+    return types;
+  };
+  if (pushes(leaf) != pushes(*this))
+    return emitOpError("[F5] expects the leaf variant ")
+           << reference << " to push the same names and types";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// gather, scatter
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyStates(Operation *op, StringRef label,
+                                  TypeRange found) {
+  SmallVector<Type> expected = op->getParentOfType<FuncOp>().getStateTypes();
+  if (found == TypeRange(expected))
+    return success();
+  InFlightDiagnostic diagnostic = op->emitOpError()
+                                  << label << " expects the state types (";
+  llvm::interleaveComma(expected, diagnostic);
+  diagnostic << "), but got (";
+  llvm::interleaveComma(found, diagnostic);
+  return diagnostic << ")";
+}
+
+LogicalResult GatherOp::verify() {
+  int64_t arity = (*this)->getParentOfType<FuncOp>().getArity();
+  if ((int64_t)getSlot() >= arity)
+    return emitOpError("[G1] reads child slot ")
+           << getSlot() << ", but the function's arity is " << arity;
+  return verifyStates(*this, "[G2]", getResultTypes());
+}
+
+LogicalResult ScatterOp::verify() {
+  return verifyStates(*this, "[S1]", getOperandTypes());
+}
+
+//===----------------------------------------------------------------------===//
+// apply, roots
+//===----------------------------------------------------------------------===//
+
+/// pull("word" = %e, ...), absent if nothing is pulled.
+static ParseResult
+parsePulls(OpAsmParser &parser, ArrayAttr &names,
+           SmallVectorImpl<OpAsmParser::UnresolvedOperand> &pulled) {
+  SmallVector<Attribute> parsed;
+  if (succeeded(parser.parseOptionalKeyword("pull"))) {
+    auto one = [&]() -> ParseResult {
+      std::string name;
+      if (parser.parseString(&name) || parser.parseEqual() ||
+          parser.parseOperand(pulled.emplace_back()))
+        return failure();
+      parsed.push_back(parser.getBuilder().getStringAttr(name));
+      return success();
+    };
+    if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, one))
+      return failure();
+  }
+  names = parser.getBuilder().getArrayAttr(parsed);
+  return success();
+}
+
+static void printPulls(OpAsmPrinter &printer, Operation *, ArrayAttr names,
+                       OperandRange pulled) {
+  if (names.empty())
+    return;
+  printer << "pull(";
+  llvm::interleaveComma(llvm::zip(names, pulled), printer, [&](auto pair) {
+    printer << std::get<0>(pair) << " = " << std::get<1>(pair);
+  });
+  printer << ")";
+}
+
+/// -> "hidden", ..., absent if nothing is pushed.
+static ParseResult parsePushes(OpAsmParser &parser, ArrayAttr &names) {
+  SmallVector<Attribute> parsed;
+  if (succeeded(parser.parseOptionalArrow())) {
+    auto one = [&]() -> ParseResult {
+      std::string name;
+      if (parser.parseString(&name))
+        return failure();
+      parsed.push_back(parser.getBuilder().getStringAttr(name));
+      return success();
+    };
+    if (parser.parseCommaSeparatedList(one))
+      return failure();
+  }
+  names = parser.getBuilder().getArrayAttr(parsed);
+  return success();
+}
+
+static void printPushes(OpAsmPrinter &printer, Operation *, ArrayAttr names) {
+  if (names.empty())
+    return;
+  printer << " -> ";
+  llvm::interleaveComma(names, printer);
+}
+
+LogicalResult ApplyOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto function =
+      symbols.lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr());
+  if (!function)
+    return emitOpError("[A1] applies ")
+           << getCalleeAttr() << ", which is no vertex.func of this module";
+
+  if (TypeRange(getParameters().getTypes()) !=
+      TypeRange(function.getFunctionType().getInputs())) {
+    InFlightDiagnostic diagnostic =
+        emitOpError("[A2] expects parameters of types (");
+    llvm::interleaveComma(function.getFunctionType().getInputs(), diagnostic);
+    diagnostic << "), but got (";
+    llvm::interleaveComma(getParameters().getTypes(), diagnostic);
+    diagnostic << ")";
+    diagnostic.attachNote(function.getLoc()) << "applied function";
+    return diagnostic;
+  }
+
+  // What the function or its leaf variant pulls must be bound.
+  SmallVector<FuncOp> variants{function};
+  if (auto leaf = function.getLeafAttr())
+    if (auto variant = symbols.lookupNearestSymbolFrom<FuncOp>(*this, leaf))
+      variants.push_back(variant);
+
+  if (getPullNames().size() != getPulled().size())
+    return emitOpError("[A3] has ")
+           << getPullNames().size() << " pull names for " << getPulled().size()
+           << " pulled tensors";
+  llvm::StringSet<> bound;
+  for (auto [attribute, value] : llvm::zip(getPullNames(), getPulled())) {
+    StringRef name = cast<StringAttr>(attribute).getValue();
+    if (!bound.insert(name).second)
+      return emitOpError("[A3] binds \"") << name << "\" twice";
+    Type row;
+    for (FuncOp variant : variants)
+      if (Type type = variant.getPulledType(name))
+        row = type;
+    // A pull may have been folded away since it was bound.
+    if (!row && !function.getLeafAttr())
+      return emitOpError("[A3] binds \"")
+             << name << "\", which @" << function.getSymName()
+             << " does not pull";
+    if (row && value.getType() != nn::getRowsType(row))
+      return emitOpError("[A3] expects \"")
+             << name << "\" to be " << nn::getRowsType(row) << ", but got "
+             << value.getType();
+  }
+  for (FuncOp variant : variants)
+    for (PullOp pull : variant.getBody().getOps<PullOp>())
+      if (!bound.contains(pull.getName())) {
+        InFlightDiagnostic diagnostic = emitOpError("[A3] does not bind \"")
+                                        << pull.getName() << "\", which @"
+                                        << variant.getSymName() << " pulls";
+        diagnostic.attachNote(pull.getLoc()) << "pulled here";
+        return diagnostic;
+      }
+
+  if (getPushNames().size() != getNumResults())
+    return emitOpError("[A4] has ")
+           << getPushNames().size() << " push names for " << getNumResults()
+           << " results";
+  llvm::StringSet<> listed;
+  for (auto [attribute, value] : llvm::zip(getPushNames(), getPushed())) {
+    StringRef name = cast<StringAttr>(attribute).getValue();
+    if (!listed.insert(name).second)
+      return emitOpError("[A4] lists \"") << name << "\" twice";
+    PushOp push = function.getPush(name);
+    if (!push)
+      return emitOpError("[A4] lists \"")
+             << name << "\", which @" << function.getSymName()
+             << " does not push";
+    if (value.getType() != nn::getRowsType(push.getRow().getType()))
+      return emitOpError("[A4] expects \"")
+             << name << "\" to be " << nn::getRowsType(push.getRow().getType())
+             << ", but got " << value.getType();
+  }
+  for (PushOp push : function.getBody().getOps<PushOp>())
+    if (!listed.contains(push.getName())) {
+      InFlightDiagnostic diagnostic = emitOpError("[A4] does not list \"")
+                                      << push.getName() << "\", which @"
+                                      << function.getSymName() << " pushes";
+      diagnostic.attachNote(push.getLoc()) << "pushed here";
+      return diagnostic;
+    }
+  return success();
+}
+
+LogicalResult RootsOp::verify() {
+  if (!isRowsType(getRows().getType()))
+    return emitOpError("expects rows (a leading dynamic dimension, the others "
+                       "static), but got ")
+           << getRows().getType();
+  return success();
+}
+
+void YieldOp::build(OpBuilder &, OperationState &) {}
+
+#define GET_OP_CLASSES
+#include "espalier/Dialect/Vertex/IR/VertexOps.cpp.inc"

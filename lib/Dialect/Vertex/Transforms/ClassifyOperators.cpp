@@ -1,0 +1,119 @@
+//===- ClassifyOperators.cpp - Finds when operators of F can run ---*- C++
+//-*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One sweep down the body finds what gathers reach, one sweep up what reaches
+// the scatter (Cavs, section 3.5, proposition 2). Bodies are straight-line code
+// in SSA order, so a sweep each is enough.
+//
+//===----------------------------------------------------------------------===//
+
+#include "espalier/Dialect/Vertex/IR/Vertex.h"
+#include "espalier/Dialect/Vertex/Transforms/Passes.h"
+
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+using namespace espalier;
+using namespace espalier::vertex;
+
+namespace espalier::vertex {
+#define GEN_PASS_DEF_CLASSIFYOPERATORSPASS
+#include "espalier/Dialect/Vertex/Transforms/Passes.h.inc"
+} // namespace espalier::vertex
+
+static int64_t bytesOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getNumElements() *
+         llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+}
+
+namespace {
+struct Classifier {
+  explicit Classifier(FuncOp function) : body(function.getBody().front()) {
+    for (Operation &op : body)
+      if (isa<GatherOp>(op) ||
+          llvm::any_of(op.getOperands(), [&](Value operand) {
+            return afterGather.contains(operand.getDefiningOp());
+          }))
+        afterGather.insert(&op);
+    for (Operation &op : llvm::reverse(body))
+      if (isa<ScatterOp>(op) ||
+          llvm::any_of(op.getUsers(), [&](Operation *user) {
+            return beforeScatter.contains(user);
+          }))
+        beforeScatter.insert(&op);
+  }
+
+  /// What is neither after a gather nor before the scatter can run at either
+  /// end. Running it eagerly keeps its results over all tasks, running it
+  /// lazily its operands; pulled rows and parameters are there anyway.
+  bool keepsLessWhenEager(Operation &op) {
+    int64_t results = 0, operands = 0;
+    for (Type type : op.getResultTypes())
+      results += bytesOf(type);
+    for (Value operand : op.getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (producer && !isa<PullOp>(producer) &&
+          !producer->hasTrait<OpTrait::ConstantLike>())
+        operands += bytesOf(operand.getType());
+    }
+    return results < operands;
+  }
+
+  std::pair<Phase, StringRef> classify(Operation &op) {
+    if (isa<GatherOp>(op))
+      return {Phase::path, "reads a child's state"};
+    if (isa<ScatterOp>(op))
+      return {Phase::path, "sets the vertex's state"};
+    if (isa<PushOp>(op))
+      return {Phase::lazy, "no scatter depends on it"};
+    bool gathered = afterGather.contains(&op);
+    bool scattered = beforeScatter.contains(&op);
+    if (gathered && scattered)
+      return {Phase::path, "lies on a path from a gather to the scatter"};
+    if (scattered)
+      return {Phase::eager, "depends on no gather"};
+    if (gathered)
+      return {Phase::lazy, "no scatter depends on it"};
+    bool afterLazy = llvm::any_of(op.getOperands(), [&](Value operand) {
+      Operation *producer = operand.getDefiningOp();
+      return producer && phases.lookup(producer) == Phase::lazy;
+    });
+    if (!afterLazy && keepsLessWhenEager(op))
+      return {Phase::eager, "could run at either end; keeps fewer bytes here"};
+    return {Phase::lazy, "could run at either end; keeps fewer bytes here"};
+  }
+
+  void run() {
+    for (Operation &op : body) {
+      auto [phase, reason] = classify(op);
+      // Pulled rows wait outside: pulling is where its first reader is.
+      if (isa<PullOp>(op))
+        phase = Phase::eager;
+      phases[&op] = phase;
+      op.setAttr(kPhaseAttrName, PhaseAttr::get(op.getContext(), phase));
+      remark::analysis(op.getLoc(), remark::RemarkOpts::name("phase").category(
+                                        "classify-operators"))
+          << op.getName().getStringRef() << " is " << stringifyPhase(phase)
+          << ": " << reason;
+    }
+  }
+
+  Block &body;
+  llvm::DenseSet<Operation *> afterGather, beforeScatter;
+  llvm::DenseMap<Operation *, Phase> phases;
+};
+
+struct ClassifyOperatorsPass
+    : espalier::vertex::impl::ClassifyOperatorsPassBase<ClassifyOperatorsPass> {
+  void runOnOperation() override {
+    for (FuncOp function : getOperation().getOps<FuncOp>())
+      Classifier(function).run();
+  }
+};
+} // namespace

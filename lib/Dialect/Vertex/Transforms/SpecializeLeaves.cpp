@@ -1,0 +1,132 @@
+//===- SpecializeLeaves.cpp - Leaf and inner variants of F ------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Replaces what is known to be zeros, then lets zeros meet the operators that
+// they cancel. That zero times anything is zero is not true of infinities and
+// NaN in general; here the zero stands for a child or a word that is not there,
+// and what is not there contributes nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "espalier/Dialect/Vertex/IR/Vertex.h"
+#include "espalier/Dialect/Vertex/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace espalier;
+using namespace espalier::vertex;
+
+namespace espalier::vertex {
+#define GEN_PASS_DEF_SPECIALIZELEAVESPASS
+#include "espalier/Dialect/Vertex/Transforms/Passes.h.inc"
+} // namespace espalier::vertex
+
+namespace {
+/// x + 0 = 0 + x = x - 0 = x
+template <typename Op> struct DropZeroTerm : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (nn::isZeros(op.getRhs()))
+      rewriter.replaceOp(op, op.getLhs());
+    else if (isa<arith::AddFOp>(op.getOperation()) && nn::isZeros(op.getLhs()))
+      rewriter.replaceOp(op, op.getRhs());
+    else
+      return rewriter.notifyMatchFailure(op, "adds no zeros");
+    return success();
+  }
+};
+
+/// 0 * x = x * 0 = 0 / x = 0 W = 0
+template <typename Op> struct AbsorbZeroFactor : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    bool commutes = isa<arith::MulFOp>(op.getOperation());
+    if (!nn::isZeros(op->getOperand(0)) &&
+        !(commutes && nn::isZeros(op->getOperand(1))))
+      return rewriter.notifyMatchFailure(op, "has no zero factor");
+    rewriter.replaceOp(op, nn::buildZeros(rewriter, op.getLoc(), op.getType()));
+    return success();
+  }
+};
+
+/// Concatenations and slices of zeros are zeros.
+template <typename Op> struct FoldZeroRows : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!llvm::all_of(op->getOperands(), nn::isZeros))
+      return rewriter.notifyMatchFailure(op, "has operands other than zeros");
+    rewriter.replaceOp(op, nn::buildZeros(rewriter, op.getLoc(), op.getType()));
+    return success();
+  }
+};
+
+struct SpecializeLeavesPass
+    : espalier::vertex::impl::SpecializeLeavesPassBase<SpecializeLeavesPass> {
+  void runOnOperation() override {
+    RewritePatternSet set(&getContext());
+    set.add<DropZeroTerm<arith::AddFOp>, DropZeroTerm<arith::SubFOp>,
+            AbsorbZeroFactor<arith::MulFOp>, AbsorbZeroFactor<arith::DivFOp>,
+            AbsorbZeroFactor<nn::MatmulOp>, FoldZeroRows<tensor::ConcatOp>,
+            FoldZeroRows<tensor::ExtractSliceOp>>(&getContext());
+    FrozenRewritePatternSet patterns(std::move(set));
+
+    SymbolTable symbols(getOperation());
+    for (FuncOp function :
+         llvm::make_early_inc_range(getOperation().getOps<FuncOp>())) {
+      if (function.getArity() == 0 || function.getLeafAttr())
+        continue;
+      FuncOp leaf = function.clone();
+      leaf.setSymName((function.getSymName() + ".leaf").str());
+      leaf.setArity(0);
+      symbols.insert(leaf, std::next(function->getIterator()));
+      function.setLeafAttr(FlatSymbolRefAttr::get(leaf.getSymNameAttr()));
+
+      for (GatherOp gather :
+           llvm::make_early_inc_range(leaf.getBody().getOps<GatherOp>()))
+        replaceByZeros(gather);
+      dropPulls(leaf, Place::inner);
+      dropPulls(function, Place::leaves);
+      for (FuncOp variant : {function, leaf})
+        if (failed(applyPatternsGreedily(variant, patterns)))
+          return signalPassFailure();
+
+      auto count = [](FuncOp variant) {
+        return llvm::count_if(variant.getBody().getOps(), [](Operation &op) {
+          return !op.hasTrait<OpTrait::ConstantLike>();
+        });
+      };
+      remark::passed(
+          function.getLoc(),
+          remark::RemarkOpts::name("specialized").category("specialize-leaves"))
+          << remark::metric("inner", count(function))
+          << remark::metric("leaf", count(leaf));
+    }
+  }
+
+  static void replaceByZeros(Operation *op) {
+    OpBuilder builder(op);
+    for (Value result : op->getResults())
+      result.replaceAllUsesWith(
+          nn::buildZeros(builder, op->getLoc(), result.getType()));
+    op->erase();
+  }
+
+  static void dropPulls(FuncOp function, Place place) {
+    for (PullOp pull :
+         llvm::make_early_inc_range(function.getBody().getOps<PullOp>()))
+      if (pull.getPlace() == place)
+        replaceByZeros(pull);
+  }
+};
+} // namespace

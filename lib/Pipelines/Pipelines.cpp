@@ -1,0 +1,52 @@
+//===- Pipelines.cpp - The order of passes ----------------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "espalier/Pipelines/Pipelines.h"
+
+#include "espalier/Conversion/Passes.h"
+#include "espalier/Dialect/NN/Transforms/Passes.h"
+#include "espalier/Dialect/Vertex/Transforms/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace espalier;
+
+void espalier::buildBatchingPipeline(OpPassManager &manager,
+                                     const PipelineOptions &options) {
+  manager.addPass(createCanonicalizerPass());
+  // A bias on its own stays when its product with zeros goes.
+  manager.addPass(nn::createExpandDensePass());
+  if (options.specialize)
+    manager.addPass(vertex::createSpecializeLeavesPass());
+  // After specialising, which is what leaves columns unread.
+  manager.addPass(nn::createHoistSlicesPass());
+  // Merges slices of one value, so that groups read it once.
+  manager.addPass(createCSEPass());
+  manager.addPass(createCanonicalizerPass());
+  nn::FuseElementwisePassOptions fusion;
+  fusion.singletons = !options.fuse;
+  manager.addPass(nn::createFuseElementwisePass(fusion));
+  // A group has one phase, so groups come first.
+  manager.addPass(vertex::createClassifyOperatorsPass());
+  manager.addPass(vertex::createBatchVerticesPass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+void espalier::buildLoweringPipeline(OpPassManager &manager,
+                                     const PipelineOptions &options) {
+  LowerToModelPassOptions lowering;
+  lowering.vectorBits = options.vectorBits;
+  manager.addPass(createLowerToModelPass(lowering));
+  // Kernels of equal rows share address arithmetic and constants.
+  manager.addPass(createCSEPass());
+  manager.addPass(createExpandMathPass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createLowerKernelsPass());
+  manager.addPass(createCSEPass());
+}
