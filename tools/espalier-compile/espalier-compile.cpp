@@ -1,0 +1,197 @@
+//===- espalier-compile.cpp - Model IR to shared library --------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "espalier/InitAll.h"
+#include "espalier/Pipelines/Pipelines.h"
+#include "espalier/Target/Library.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+using namespace llvm;
+
+namespace {
+enum class Emit { mlir, llvm, obj, so, header };
+} // namespace
+
+static cl::OptionCategory category("espalier-compile options");
+static cl::opt<std::string> inputPath(cl::Positional, cl::Required,
+                                      cl::desc("IN.mlir ('-': standard input)"),
+                                      cl::cat(category));
+static cl::opt<std::string>
+    outputPath("o", cl::desc("Output file ('-': standard output)"),
+               cl::value_desc("FILE"), cl::Required, cl::cat(category));
+static cl::opt<Emit> emitKind(
+    "emit", cl::desc("What to write:"), cl::init(Emit::so), cl::cat(category),
+    cl::values(clEnumValN(Emit::mlir, "mlir", "IR over rows, after batching"),
+               clEnumValN(Emit::llvm, "llvm", "LLVM IR of kernels and tables"),
+               clEnumValN(Emit::obj, "obj", "object file"),
+               clEnumValN(Emit::so, "so", "shared library (default)"),
+               clEnumValN(Emit::header, "header",
+                          "C header for programs that link "
+                          "the library")));
+static cl::opt<std::string>
+    targetCPU("target-cpu", cl::init("native"), cl::value_desc("CPU"),
+              cl::desc("Processor to generate kernels for, in LLVM's names "
+                       "(default: this machine's)"),
+              cl::cat(category));
+static cl::opt<std::string>
+    modelName("name", cl::value_desc("NAME"),
+              cl::desc("Name of the model, part of its symbols (default: the "
+                       "module's, or the input file's)"),
+              cl::cat(category));
+static cl::list<std::string>
+    ablate("ablate", cl::value_desc("OPTIMISATION"), cl::CommaSeparated,
+           cl::desc("Switch optimisations off: fusion, specialization"),
+           cl::cat(category));
+
+static LogicalResult fail(const Twine &message) {
+  WithColor::error(errs(), "espalier-compile") << message << "\n";
+  return failure();
+}
+
+/// Writes `bytes` to `path`: all of them, or nothing.
+static LogicalResult writeFile(StringRef path, StringRef bytes) {
+  if (path == "-") {
+    outs() << bytes;
+    return success();
+  }
+  if (sys::fs::is_directory(path))
+    return fail("cannot write '" + path + "': it is a directory");
+  Error error = writeToOutput(path, [&](raw_ostream &stream) -> Error {
+    stream << bytes;
+    return Error::success();
+  });
+  if (error)
+    return fail("cannot write '" + path + "': " + toString(std::move(error)));
+  return success();
+}
+
+/// `path` is a copy: LLD resets command-line options.
+static LogicalResult writeLibrary(std::string path, StringRef object,
+                                  const Triple &triple) {
+  if (path == "-")
+    return fail("a shared library cannot be written to standard output; give "
+                "-o FILE");
+  // Object and library are made in a folder of their own; only the finished
+  // library is moved to its place.
+  SmallString<128> folder, objectPath, libraryPath;
+  if (std::error_code error =
+          sys::fs::createUniqueDirectory("espalier", folder))
+    return fail("cannot make a temporary folder: " + error.message());
+  sys::path::append(objectPath, folder, "model.o");
+  sys::path::append(libraryPath, folder, "model.so");
+  auto link = [&]() -> LogicalResult {
+    if (failed(writeFile(objectPath, object)))
+      return failure();
+    if (Error error =
+            espalier::linkSharedLibrary(objectPath, libraryPath, triple))
+      return fail(toString(std::move(error)));
+    auto library = MemoryBuffer::getFile(libraryPath);
+    if (!library)
+      return fail("cannot read the linked library: " +
+                  library.getError().message());
+    return writeFile(path, (*library)->getBuffer());
+  };
+  LogicalResult result = link();
+  sys::fs::remove_directories(folder);
+  return result;
+}
+
+static LogicalResult compile() {
+  DialectRegistry registry;
+  espalier::registerAllDialects(registry);
+  MLIRContext context(registry);
+
+  espalier::PipelineOptions options;
+  for (StringRef name : ablate) {
+    if (name == "fusion")
+      options.fuse = false;
+    else if (name == "specialization")
+      options.specialize = false;
+    else
+      return fail("unknown optimisation '" + name +
+                  "'; known are fusion, specialization");
+  }
+  Expected<espalier::TargetProcessor> processor =
+      espalier::createTargetProcessor(targetCPU);
+  if (!processor)
+    return fail(toString(processor.takeError()));
+  options.vectorBits = processor->vectorBits;
+
+  std::string message;
+  std::unique_ptr<MemoryBuffer> file = openInputFile(inputPath, &message);
+  if (!file)
+    return fail(message);
+  auto sources = std::make_shared<SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(file), SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(*sources, &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return failure();
+
+  std::string name = modelName;
+  if (name.empty())
+    name = module->getSymName().value_or(
+        inputPath == "-" ? StringRef("model") : sys::path::stem(inputPath));
+
+  mlir::PassManager manager(&context);
+  if (failed(applyPassManagerCLOptions(manager)))
+    return failure();
+  espalier::buildBatchingPipeline(manager, options);
+  if (emitKind != Emit::mlir)
+    espalier::buildLoweringPipeline(manager, options);
+  if (failed(manager.run(*module)))
+    return failure();
+
+  std::string text;
+  raw_string_ostream stream(text);
+  if (emitKind == Emit::mlir) {
+    module->print(stream);
+    return writeFile(outputPath, text);
+  }
+  LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> translated =
+      espalier::translateModelToLLVMIR(*module, llvmContext, name, *processor);
+  if (!translated)
+    return failure();
+  if (emitKind == Emit::header)
+    return writeFile(outputPath, espalier::emitHeader(*module, name));
+  espalier::optimize(*translated, *processor->machine);
+  if (emitKind == Emit::llvm) {
+    translated->print(stream, nullptr);
+    return writeFile(outputPath, text);
+  }
+  Triple triple = processor->machine->getTargetTriple();
+  auto object = espalier::emitObject(*translated, *processor->machine);
+  StringRef bytes(object.data(), object.size());
+  if (emitKind == Emit::obj)
+    return writeFile(outputPath, bytes);
+  return writeLibrary(outputPath.getValue(), bytes, triple);
+}
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  registerAsmPrinterCLOptions();
+  registerMLIRContextCLOptions();
+  registerPassManagerCLOptions();
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Espalier's compiler: vertex functions and layered networks, ahead of "
+      "time\n");
+  return failed(compile());
+}
