@@ -1,5 +1,4 @@
-//===- NNInterfaces.cpp - Cost and batched forms of layer operators ---*- C++
-//-*-===//
+//===- NNInterfaces.cpp - Cost and batched forms of layer operators -------===//
 //
 // Part of the Espalier project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- NNOps.cpp - Types, verifiers and folders of layer operators ---*- C++
-//-*-===//
+//===- NNOps.cpp - Types, verifiers and folders of layer operators --------===//
 //
 // Part of the Espalier project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "espalier/Conversion/ExpandMath.h"
+#include "espalier/Dialect/NN/IR/ExpandMath.h"
 #include "espalier/Dialect/NN/IR/NN.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -45,7 +45,7 @@ static Value buildIndex(OpBuilder &builder, Location loc, int64_t value) {
 //===----------------------------------------------------------------------===//
 
 Value SigmoidOp::buildExpansion(OpBuilder &builder, ValueRange operands) {
-  return espalier::buildSigmoid(builder, getLoc(), operands[0]);
+  return espalier::nn::buildSigmoid(builder, getLoc(), operands[0]);
 }
 
 Value ReluOp::buildExpansion(OpBuilder &builder, ValueRange operands) {

@@ -1,5 +1,4 @@
-//===- ExpandDense.cpp - Splits a dense layer into product and bias ---*- C++
-//-*-===//
+//===- ExpandDense.cpp - Splits a dense layer in two ------------*- C++ -*-===//
 //
 // Part of the Espalier project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- FuseElementwise.cpp - Groups linked elementwise operators ---*- C++
-//-*-===//
+//===- FuseElementwise.cpp - Groups linked elementwise operators ----------===//
 //
 // Part of the Espalier project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- HoistSlices.cpp - Moves slices towards where values are made ---*- C++
-//-*-===//
+//===- HoistSlices.cpp - Moves slices towards where values are made -------===//
 //
 // Part of the Espalier project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- VertexOps.cpp - Syntax and verifiers of what users write ---*- C++
-//-*-===//
+//===- VertexOps.cpp - Syntax and verifiers of what users write -----------===//
 //
 // Part of the Espalier project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

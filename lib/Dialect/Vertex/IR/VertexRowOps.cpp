@@ -1,5 +1,4 @@
-//===- VertexRowOps.cpp - Verifiers and canonical forms of row operators ---*-
-//C++ -*-===//
+//===- VertexRowOps.cpp - Verifiers, patterns of row operators ------------===//
 //
 // Part of the Espalier project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- BatchVertices.cpp - Applies become rows and a loop over tasks ---*- C++
-//-*-===//
+//===- BatchVertices.cpp - Applies become rows and a loop over tasks ------===//
 //
 // Part of the Espalier project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- ClassifyOperators.cpp - Finds when operators of F can run ---*- C++
-//-*-===//
+//===- ClassifyOperators.cpp - Finds when operators of F can run ----------===//
 //
 // Part of the Espalier project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

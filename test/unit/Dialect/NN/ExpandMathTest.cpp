@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "espalier/Conversion/ExpandMath.h"
+#include "espalier/Dialect/NN/IR/ExpandMath.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
@@ -91,12 +91,12 @@ public:
     else if (function == Function::tanh)
       y = math::TanhOp::create(builder, loc, x);
     else
-      y = espalier::buildSigmoid(builder, loc, x);
+      y = espalier::nn::buildSigmoid(builder, loc, x);
     LLVM::StoreOp::create(builder, loc, y, body->getArgument(0));
     func::ReturnOp::create(builder, loc);
 
     RewritePatternSet patterns(context);
-    espalier::populateExpandMathPatterns(patterns);
+    espalier::nn::populateExpandMathPatterns(patterns);
     if (failed(applyPatternsGreedily(*module, std::move(patterns))))
       return nullptr;
     auto kernel = std::make_unique<Kernel>();

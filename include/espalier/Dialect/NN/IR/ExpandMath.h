@@ -9,12 +9,12 @@
 // over scalars or vectors, no branch, no table, no call.
 //
 //===----------------------------------------------------------------------===//
-#ifndef ESPALIER_CONVERSION_EXPANDMATH_H
-#define ESPALIER_CONVERSION_EXPANDMATH_H
+#ifndef ESPALIER_DIALECT_NN_IR_EXPANDMATH_H
+#define ESPALIER_DIALECT_NN_IR_EXPANDMATH_H
 
 #include "mlir/IR/PatternMatch.h"
 
-namespace espalier {
+namespace espalier::nn {
 
 /// Adds patterns that rewrite `math.exp` and `math.tanh` over f32, or a vector
 /// of f32, into `arith` and `math.fma`. Other types are left to libm.
@@ -26,6 +26,6 @@ void populateExpandMathPatterns(mlir::RewritePatternSet &patterns);
 mlir::Value buildSigmoid(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value x);
 
-} // namespace espalier
+} // namespace espalier::nn
 
-#endif // ESPALIER_CONVERSION_EXPANDMATH_H
+#endif // ESPALIER_DIALECT_NN_IR_EXPANDMATH_H
