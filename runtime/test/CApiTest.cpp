@@ -132,7 +132,7 @@ TEST_F(CApiTest, StatsAndTrace) {
   text << std::ifstream(path).rdbuf();
   std::remove(path.c_str());
   EXPECT_NE(text.str().find("\"traceEvents\":["), std::string::npos);
-  EXPECT_NE(text.str().find("{\"name\":\"children * U\",\"cat\":\"path\""),
+  EXPECT_NE(text.str().find("{\"name\":\"child * U\",\"cat\":\"path\""),
             std::string::npos);
   EXPECT_NE(text.str().find("\"droppedEvents\":0"), std::string::npos);
   EXPECT_EQ(espalier_session_write_trace(session, "/nowhere/trace.json"),

@@ -79,8 +79,8 @@ TEST(Forest, CyclesAreListed) {
   forest.append({{}, {0}});
   EXPECT_EQ(failureOf(ESPALIER_MALFORMED,
                       [&] { forest.append({{}, {0, 3}, {1}, {2}, {3}}); }),
-            "structure 1 has a cycle: its vertices 1 -> 3 -> 2 -> 1 are each "
-            "other's children; only acyclic structures can be evaluated");
+            "structure 1 has a cycle, from parent to child: 1 -> 3 -> 2 -> 1; "
+            "only acyclic structures can be evaluated");
   EXPECT_NE(failureOf(ESPALIER_MALFORMED, [&] { forest.append({{0}}); })
                 .find("0 -> 0"),
             std::string::npos);

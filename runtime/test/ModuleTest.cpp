@@ -155,6 +155,8 @@ TEST(Module, DamagedTables) {
        [](auto &t) { operandOf(t, 0, 0, 0).access = ESPALIER_ACCESS_ROW; }},
       {"it writes buffer 12", // a child
        [](auto &t) { operandOf(t, 1, 4, 6).access = ESPALIER_ACCESS_CHILD; }},
+      {"only copies can", // roots written by a kernel
+       [](auto &t) { operandOf(t, 3, 0, 3) = operandOf(t, 3, 0, 0); }},
       {"which is constant",
        [](auto &t) {
          stepOf(t, 0, 1).operand_count = 2;

@@ -42,6 +42,21 @@ static void cellKernel(const espalier_kernel_operand *operands, int64_t begin,
   }
 }
 
+/// projection, product of left, of right, left, right, b, limit -> h
+static void twoProductsKernel(const espalier_kernel_operand *operands,
+                              int64_t begin, int64_t end) {
+  for (int64_t r = begin; r < end; ++r) {
+    float limit = readRow(operands[6], r)[0];
+    float *out = writeRow(operands[7], r);
+    for (int64_t i = 0; i < kHidden; ++i) {
+      float sum = readRow(operands[0], r)[i] + readRow(operands[1], r)[i] +
+                  readRow(operands[2], r)[i] + readRow(operands[3], r)[i] -
+                  readRow(operands[4], r)[i] + readRow(operands[5], r)[i];
+      out[i] = std::min(std::max(sum, -limit), limit);
+    }
+  }
+}
+
 /// projection, b, limit -> h
 static void leafKernel(const espalier_kernel_operand *operands, int64_t begin,
                        int64_t end) {
@@ -140,8 +155,8 @@ static espalier_step_operand shared(uint32_t buffer, int64_t elements) {
   return {buffer, ESPALIER_ACCESS_SHARED, 0, 0, 0, elements};
 }
 static espalier_step_operand child(uint32_t buffer, uint32_t slot,
-                                   int64_t elements) {
-  return {buffer, ESPALIER_ACCESS_CHILD, slot, 0, 0, elements};
+                                   int64_t elements, int64_t column = 0) {
+  return {buffer, ESPALIER_ACCESS_CHILD, slot, 0, column, elements};
 }
 static espalier_step_operand through(uint32_t access, uint32_t buffer,
                                      int64_t elements) {
@@ -173,7 +188,7 @@ struct Common {
 };
 } // namespace
 
-/// A step list that computes `state` per task from `projection`.
+/// Steps that compute `state` of every row from `projection`.
 static void addCell(TestModel::Entry &entry, const Common &common,
                     uint32_t projection, uint32_t state) {
   uint32_t children =
@@ -196,6 +211,33 @@ static void addCell(TestModel::Entry &entry, const Common &common,
               child(state, 1, kHidden), shared(common.b, kHidden),
               shared(common.limit, 1), row(state, kHidden)},
              0, cellKernel);
+}
+
+/// The same with gathers that fill a scratch buffer each, so that they can be
+/// the children themselves, and with h from column 1 of the state on.
+static void addCellOfParts(TestModel::Entry &entry, const Common &common,
+                           uint32_t projection, uint32_t state) {
+  entry.weights.push_back({common.U, 2, someOfU, 0, kHidden, kHidden});
+  entry.weights.push_back({common.U, 2, someOfU, kHidden, kHidden, kHidden});
+  uint32_t parts[2], products[2];
+  for (uint32_t slot = 0; slot < 2; ++slot) {
+    parts[slot] = entry.buffer("part", ESPALIER_BUFFER_SCRATCH, ESPALIER_F32,
+                               ESPALIER_ROWS_VERTICES, {kHidden});
+    products[slot] =
+        entry.buffer("product", ESPALIER_BUFFER_SCRATCH, ESPALIER_F32,
+                     ESPALIER_ROWS_VERTICES, {kHidden});
+    entry.step(ESPALIER_STEP_COPY, "gather",
+               {child(state, slot, kHidden, 1), row(parts[slot], kHidden)});
+    entry.step(ESPALIER_STEP_MATMUL, "child * U",
+               {row(parts[slot], kHidden), row(products[slot], kHidden)},
+               2 + slot);
+  }
+  entry.step(ESPALIER_STEP_KERNEL, "cell",
+             {row(projection, kHidden), row(products[0], kHidden),
+              row(products[1], kHidden), row(parts[0], kHidden),
+              row(parts[1], kHidden), shared(common.b, kHidden),
+              shared(common.limit, 1), row(state, kHidden, 1)},
+             0, twoProductsKernel);
 }
 
 /// Steps that compute `projection` of every row from its word.
@@ -259,7 +301,7 @@ static void buildEncode(TestModel::Entry &entry) {
       entry.buffer("inner projection", ESPALIER_BUFFER_DYNAMIC, ESPALIER_F32,
                    ESPALIER_ROWS_INNER, {kHidden}, 2, 3);
   uint32_t state = entry.buffer("state", ESPALIER_BUFFER_DYNAMIC, ESPALIER_F32,
-                                ESPALIER_ROWS_VERTICES, {kHidden}, 1, 4);
+                                ESPALIER_ROWS_VERTICES, {1 + kHidden}, 1, 4);
 
   entry.phase("constants", ESPALIER_ROWS_ONE);
   entry.step(ESPALIER_STEP_KERNEL, "twice",
@@ -268,16 +310,16 @@ static void buildEncode(TestModel::Entry &entry) {
   addProjection(entry, common, leaf);
   entry.step(ESPALIER_STEP_KERNEL, "leaf cell",
              {row(leaf, kHidden), shared(common.b, kHidden),
-              shared(common.limit, 1), row(state, kHidden)},
+              shared(common.limit, 1), row(state, kHidden, 1)},
              0, leafKernel);
   entry.phase("eager", ESPALIER_ROWS_INNER);
   addProjection(entry, common, inner);
   entry.phase("path", ESPALIER_ROWS_INNER_TASKS);
-  addCell(entry, common, inner, state);
+  addCellOfParts(entry, common, inner, state);
   entry.phase("push", ESPALIER_ROWS_VERTICES);
-  entry.step(
-      ESPALIER_STEP_COPY, "push hidden",
-      {row(state, kHidden), through(ESPALIER_ACCESS_CALLER, hidden, kHidden)});
+  entry.step(ESPALIER_STEP_COPY, "push hidden",
+             {row(state, kHidden, 1),
+              through(ESPALIER_ACCESS_CALLER, hidden, kHidden)});
 }
 
 TestModel::TestModel() {

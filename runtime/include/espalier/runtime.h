@@ -1,0 +1,263 @@
+/*===-- espalier/runtime.h - Running compiled models ----------------------===*
+ *
+ * Part of the Espalier project, under the Apache License v2.0 with LLVM
+ * Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ *===----------------------------------------------------------------------===*
+ *
+ * The C interface of the runtime. In short:
+ *
+ *   espalier_module_load("model.so", &module);
+ *   espalier_weights_open("weights.safetensors", &weights);
+ *   espalier_session_create(module, weights, NULL, &session);
+ *   espalier_structures_create(&structures);
+ *   espalier_structures_append(structures, vertices, offsets, children);
+ *   espalier_structures_set_field(structures, "word", &tensor);
+ *   espalier_session_run(session, structures, NULL, 0, &result);
+ *   espalier_result_tensor(result, "logits", &tensor);
+ *
+ * Every function that can fail returns a status; after a failure
+ * espalier_last_error() says what was wrong and what to do, until the same
+ * thread's next failing call. Out-parameters are only written on success.
+ * Objects are created by `_create`, `_load`, `_open`, `_read` and destroyed by
+ * `_destroy`, which accepts NULL. A module must outlive its sessions; weights
+ * may be destroyed once a session is created; results outlive their session.
+ * No function throws, and none writes to standard output or error.
+ *
+ *===----------------------------------------------------------------------===*/
+#ifndef ESPALIER_RUNTIME_H
+#define ESPALIER_RUNTIME_H
+
+#include "espalier/abi.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(ESPALIER_RUNTIME_BUILD)
+#define ESPALIER_API __attribute__((visibility("default")))
+#else
+#define ESPALIER_API
+#endif
+
+typedef enum espalier_status {
+  ESPALIER_OK = 0,
+  /* The caller's request makes no sense: wrong name, shape, dtype, option. */
+  ESPALIER_INVALID_ARGUMENT = 1,
+  /* A file, entry, parameter, field or result that does not exist. */
+  ESPALIER_NOT_FOUND = 2,
+  /* A file or structure whose content is malformed. */
+  ESPALIER_MALFORMED = 3,
+  /* A library of another ABI version or for another processor. */
+  ESPALIER_INCOMPATIBLE = 4,
+  ESPALIER_OUT_OF_MEMORY = 5,
+  /* The operating system refused to read or write. */
+  ESPALIER_IO_ERROR = 6,
+  /* Something the runtime does not do, or a backend that is not installed. */
+  ESPALIER_UNSUPPORTED = 7,
+  /* A bug in Espalier. */
+  ESPALIER_INTERNAL = 8,
+} espalier_status;
+
+/* The message of this thread's last failed call; never NULL. */
+ESPALIER_API const char *espalier_last_error(void);
+/* "INVALID_ARGUMENT", ... */
+ESPALIER_API const char *espalier_status_name(espalier_status status);
+/* "0.1.0" */
+ESPALIER_API const char *espalier_runtime_version(void);
+
+/* A view of dense, row-major data on the host. */
+typedef struct espalier_tensor {
+  uint32_t dtype; /* ESPALIER_F32, ESPALIER_F64, ESPALIER_I32 */
+  uint32_t rank;
+  const int64_t *shape; /* rank extents */
+  const void *data;
+} espalier_tensor;
+
+typedef struct espalier_named_tensor {
+  const char *name;
+  espalier_tensor tensor;
+} espalier_named_tensor;
+
+/*===-- Modules -----------------------------------------------------------===*/
+
+/* A compiled model, loaded. Immutable; may be shared by any threads. */
+typedef struct espalier_module espalier_module;
+
+/* Loads the shared library at `path`. INCOMPATIBLE if it was built for another
+ * major ABI version or needs processor features that this machine lacks. */
+ESPALIER_API espalier_status espalier_module_load(const char *path,
+                                                  espalier_module **out);
+/* The same for a model that is linked into the program. */
+ESPALIER_API espalier_status
+espalier_module_from_model(const espalier_model *model, espalier_module **out);
+/* The model's tables, e.g. to list entries and parameters. */
+ESPALIER_API const espalier_model *
+espalier_module_model(const espalier_module *module);
+ESPALIER_API void espalier_module_destroy(espalier_module *module);
+
+/*===-- Weights -----------------------------------------------------------===*/
+
+/* Tensors by name. */
+typedef struct espalier_weights espalier_weights;
+
+/* Maps a safetensors file into memory. MALFORMED, with the byte offset, if it
+ * is truncated, has overlapping or out-of-range tensors, or trailing bytes. */
+ESPALIER_API espalier_status espalier_weights_open(const char *path,
+                                                   espalier_weights **out);
+/* Weights from `count` tensors of the caller, which are copied. */
+ESPALIER_API espalier_status
+espalier_weights_create(const espalier_named_tensor *tensors, size_t count,
+                        espalier_weights **out);
+/* Random weights for `entry` (NULL: the module's only entry) of `module`:
+ * uniform in +-sqrt(6 / (fan_in + fan_out)) for matrices, zero for vectors;
+ * the same seed gives the same weights on every machine. */
+ESPALIER_API espalier_status espalier_weights_random(
+    const espalier_module *module, const char *entry, uint64_t seed,
+    espalier_weights **out);
+/* Writes a safetensors file, atomically. */
+ESPALIER_API espalier_status
+espalier_weights_save(const espalier_weights *weights, const char *path);
+ESPALIER_API void espalier_weights_destroy(espalier_weights *weights);
+
+/*===-- Structures --------------------------------------------------------===*/
+
+/* A batch of input graphs with per-vertex fields. */
+typedef struct espalier_structures espalier_structures;
+
+ESPALIER_API espalier_status
+espalier_structures_create(espalier_structures **out);
+/* Appends one structure of `vertices` vertices. The children of vertex v are
+ * children[offsets[v] .. offsets[v + 1]), numbered within the structure, -1
+ * for an absent one. MALFORMED for cycles and indices out of range. The root
+ * is the structure's last vertex. */
+ESPALIER_API espalier_status espalier_structures_append(
+    espalier_structures *structures, int64_t vertices, const int64_t *offsets,
+    const int32_t *children);
+/* Sets a field: `tensor` has one row a vertex of all structures so far, in
+ * order. It is copied. */
+ESPALIER_API espalier_status
+espalier_structures_set_field(espalier_structures *structures, const char *name,
+                              const espalier_tensor *tensor);
+ESPALIER_API int64_t
+espalier_structures_count(const espalier_structures *structures);
+ESPALIER_API int64_t
+espalier_structures_vertices(const espalier_structures *structures);
+/* Structures [begin, end) with their fields, as a batch of their own. */
+ESPALIER_API espalier_status
+espalier_structures_slice(const espalier_structures *structures, int64_t begin,
+                          int64_t end, espalier_structures **out);
+ESPALIER_API void espalier_structures_destroy(espalier_structures *structures);
+
+/* Words and their ids. */
+typedef struct espalier_vocabulary espalier_vocabulary;
+
+/* One token a line; a token's id is its line number, from 0. */
+ESPALIER_API espalier_status
+espalier_vocabulary_open(const char *path, espalier_vocabulary **out);
+/* Empty, to be built by espalier_structures_read. */
+ESPALIER_API espalier_status
+espalier_vocabulary_create(espalier_vocabulary **out);
+ESPALIER_API espalier_status espalier_vocabulary_save(
+    const espalier_vocabulary *vocabulary, const char *path);
+ESPALIER_API int64_t
+espalier_vocabulary_size(const espalier_vocabulary *vocabulary);
+ESPALIER_API void espalier_vocabulary_destroy(espalier_vocabulary *vocabulary);
+
+/* Reads structures from a file; `format` is "ptb", "sequence", "conllu" or
+ * "jsonl". Tokens become ids of `vocabulary`. If `grow` is not 0 unknown
+ * tokens are added to it; otherwise they get the id of its token "<unk>", or
+ * fail with MALFORMED if it has none. MALFORMED names line and column. */
+ESPALIER_API espalier_status espalier_structures_read(
+    const char *path, const char *format, espalier_vocabulary *vocabulary,
+    int grow, espalier_structures **out);
+
+/*===-- Sessions ----------------------------------------------------------===*/
+
+/* One entry of a module with its weights, packed and ready. Any number of
+ * threads may run one session at a time. */
+typedef struct espalier_session espalier_session;
+/* The results of one run. */
+typedef struct espalier_result espalier_result;
+
+typedef enum espalier_policy {
+  /* All vertices whose children are done, together (breadth first). */
+  ESPALIER_POLICY_BATCHED = 0,
+  /* One vertex at a time: the reference. */
+  ESPALIER_POLICY_SERIAL = 1,
+} espalier_policy;
+
+typedef struct espalier_session_options {
+  uint32_t struct_size; /* sizeof(espalier_session_options) */
+  uint32_t policy;      /* espalier_policy */
+  const char *entry;    /* NULL: the module's only entry */
+  /* 0: one. Of several runs at a time one uses them, the others only the
+   * thread that called; results are the same. */
+  uint32_t threads;
+  /* Not 0: record the time of every step (espalier_session_stats, _trace). */
+  uint32_t profile;
+} espalier_session_options;
+
+/* `options` may be NULL. Matches weights by name, shape and dtype; missing and
+ * mismatched ones are all listed, and so are extra ones. */
+ESPALIER_API espalier_status espalier_session_create(
+    const espalier_module *module, const espalier_weights *weights,
+    const espalier_session_options *options, espalier_session **out);
+/* Runs the entry over `structures`. Its arguments are found by name among
+ * `inputs`, then among the fields of `structures`. */
+ESPALIER_API espalier_status espalier_session_run(
+    espalier_session *session, const espalier_structures *structures,
+    const espalier_named_tensor *inputs, size_t input_count,
+    espalier_result **out);
+/* Bytes of dynamic tensors that this batch needs (results included). */
+ESPALIER_API espalier_status espalier_session_bytes_needed(
+    espalier_session *session, const espalier_structures *structures,
+    int64_t *out);
+
+typedef struct espalier_stats {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t reserved;
+  int64_t runs;
+  int64_t structures;
+  int64_t vertices;
+  int64_t tasks;
+  /* Seconds, summed over runs; the split needs `profile` and is summed over
+   * threads, too. */
+  double total_seconds;
+  double schedule_seconds;
+  double copy_seconds;   /* gathers, pulls, pushes, embeddings */
+  double matmul_seconds;
+  double kernel_seconds; /* generated elementwise kernels */
+  double matmul_flops;
+  /* Bytes of dynamic tensors: the largest batch, and what is allocated. */
+  int64_t peak_bytes;
+  int64_t allocated_bytes;
+} espalier_stats;
+
+ESPALIER_API espalier_status
+espalier_session_stats(const espalier_session *session, espalier_stats *out);
+ESPALIER_API void espalier_session_reset_stats(espalier_session *session);
+/* Writes the timeline of all runs since the last reset in the Chrome trace
+ * format (load it in Perfetto). Needs `profile`. */
+ESPALIER_API espalier_status
+espalier_session_write_trace(const espalier_session *session, const char *path);
+ESPALIER_API void espalier_session_destroy(espalier_session *session);
+
+ESPALIER_API size_t espalier_result_count(const espalier_result *result);
+/* The index-th result in the entry's order. The view lives as long as
+ * `result`. */
+ESPALIER_API espalier_status espalier_result_at(const espalier_result *result,
+                                                size_t index,
+                                                espalier_named_tensor *out);
+ESPALIER_API espalier_status espalier_result_tensor(
+    const espalier_result *result, const char *name, espalier_tensor *out);
+ESPALIER_API void espalier_result_destroy(espalier_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ESPALIER_RUNTIME_H */
