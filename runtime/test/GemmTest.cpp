@@ -306,7 +306,8 @@ TEST(GemmErrors, UnknownBackend) {
   Error error = packingError(ESPALIER_F32);
   EXPECT_EQ(error.code(), ESPALIER_INVALID_ARGUMENT);
   EXPECT_EQ(error.message(), "the environment variable ESPALIER_GEMM is "
-                             "'blas'; expected 'onednn' or 'builtin'");
+                             "'blas'; expected 'auto', 'onednn' or "
+                             "'builtin'");
 }
 
 TEST(GemmErrors, Dtype) {

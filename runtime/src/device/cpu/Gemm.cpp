@@ -87,15 +87,23 @@ private:
   void *packed;
 };
 
-bool environmentSaysBuiltin() {
+bool hasAvx512() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512f");
+#else
+  return false;
+#endif
+}
+
+bool useBuiltin() {
   const char *value = std::getenv("ESPALIER_GEMM");
-  std::string choice = value ? value : "onednn";
-  if (choice != "onednn" && choice != "builtin")
+  std::string choice = value ? value : "auto";
+  if (choice != "auto" && choice != "onednn" && choice != "builtin")
     fail(ESPALIER_INVALID_ARGUMENT,
-         "the environment variable ESPALIER_GEMM is '%s'; expected 'onednn' or "
-         "'builtin'",
+         "the environment variable ESPALIER_GEMM is '%s'; expected 'auto', "
+         "'onednn' or 'builtin'",
          choice.c_str());
-  return choice == "builtin";
+  return choice == "builtin" || (choice == "auto" && !hasAvx512());
 }
 
 } // namespace
@@ -114,7 +122,7 @@ std::unique_ptr<PackedWeight> PackedWeight::pack(uint32_t dtype, int64_t k,
          "matrix products of %s are not supported: expected f32 or f64",
          dtypeName(dtype));
   const float *weight = static_cast<const float *>(rowMajorKxN);
-  if (environmentSaysBuiltin() || k == 0 || n == 0)
+  if (useBuiltin() || k == 0 || n == 0)
     return packBuiltin(k, n, weight);
   return std::make_unique<OneDnnWeight>(k, n, weight);
 }
