@@ -1,0 +1,91 @@
+//===- Operators.h - One function per operator ------------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operators whose results depend on nothing but their operands. Those that
+// know of vertices are in Interpreter.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ESPALIER_LIB_REFERENCE_OPERATORS_H
+#define ESPALIER_LIB_REFERENCE_OPERATORS_H
+
+#include "espalier/Dialect/NN/IR/NN.h"
+#include "espalier/Reference/Values.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <memory>
+#include <string>
+
+namespace espalier::reference {
+
+using ArrayPtr = std::shared_ptr<const Array>;
+using Operands = llvm::ArrayRef<ArrayPtr>;
+
+/// What the operators see of the batch, for messages.
+struct Context {
+  const Structures &structures;
+  /// The vertex that is evaluated; -1 outside of vertex functions.
+  int64_t vertex = -1;
+
+  /// "structure 2, vertex 5" for the current vertex or, outside of vertex
+  /// functions, for row `row` of `rows`.
+  std::string describe(int64_t row, int64_t rows) const;
+};
+
+/// "tensor<2x300>", for messages.
+std::string describeShape(const Array &array);
+
+/// Evaluates any operator of this file's kind, and checks its results against
+/// their types. An operator that is not supported is an error that names it.
+mlir::FailureOr<llvm::SmallVector<ArrayPtr>>
+evaluate(mlir::Operation *op, Operands operands, const Context &context);
+
+/// Reports an error unless `array` can be a value of `type`.
+mlir::LogicalResult
+verifyValue(const Array &array, mlir::Type type,
+            llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+//===----------------------------------------------------------------------===//
+// Elementwise.cpp
+//===----------------------------------------------------------------------===//
+
+/// Whether `op` does the same to every element of its operands, and is known.
+bool isElementwise(mlir::Operation *op);
+mlir::FailureOr<Array> elementwise(mlir::Operation *op, Operands operands);
+
+//===----------------------------------------------------------------------===//
+// Tensors.cpp
+//===----------------------------------------------------------------------===//
+
+mlir::FailureOr<Array> constant(mlir::arith::ConstantOp op);
+mlir::FailureOr<Array> concat(mlir::tensor::ConcatOp op, Operands operands);
+mlir::FailureOr<Array> extractSlice(mlir::tensor::ExtractSliceOp op,
+                                    Operands operands);
+mlir::FailureOr<Array> insertSlice(mlir::tensor::InsertSliceOp op,
+                                   Operands operands);
+/// The elements of the only operand in the shape of the only result.
+mlir::FailureOr<Array> reshape(mlir::Operation *op, Operands operands);
+mlir::FailureOr<Array> splat(mlir::tensor::SplatOp op, Operands operands);
+
+//===----------------------------------------------------------------------===//
+// Layers.cpp
+//===----------------------------------------------------------------------===//
+
+Array matmul(Operands operands);
+Array dense(Operands operands);
+mlir::FailureOr<Array> embedding(nn::EmbeddingOp op, Operands operands,
+                                 const Context &context);
+Array softmax(Operands operands);
+mlir::FailureOr<llvm::SmallVector<ArrayPtr>>
+elementwiseGroup(nn::ElementwiseOp op, Operands operands,
+                 const Context &context);
+
+} // namespace espalier::reference
+
+#endif // ESPALIER_LIB_REFERENCE_OPERATORS_H

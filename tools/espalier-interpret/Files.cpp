@@ -1,0 +1,303 @@
+//===- Files.cpp - What the interpreter reads and writes ------------------===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Files.h"
+
+#include "graph/Forest.h"
+#include "io/File.h"
+#include "io/Npy.h"
+#include "io/Readers.h"
+#include "io/Safetensors.h"
+#include "io/Vocabulary.h"
+#include "module/Weights.h"
+#include "support/Error.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+namespace espalier::interpret {
+
+using reference::Array;
+
+//===----------------------------------------------------------------------===//
+// Between the runtime's types and the interpreter's
+//===----------------------------------------------------------------------===//
+
+static uint32_t dtypeOf(Port::Element element) {
+  switch (element) {
+  case Port::Element::f32:
+    return ESPALIER_F32;
+  case Port::Element::f64:
+    return ESPALIER_F64;
+  default:
+    return ESPALIER_I32;
+  }
+}
+
+template <typename T>
+static std::vector<double> widen(const char *data, int64_t count) {
+  std::vector<double> wide(count);
+  for (int64_t i = 0; i != count; ++i) {
+    // Files that are mapped promise no alignment.
+    T element;
+    std::copy_n(data + i * sizeof(T), sizeof(T),
+                reinterpret_cast<char *>(&element));
+    wide[i] = element;
+  }
+  return wide;
+}
+
+static Array arrayOf(const Tensor &tensor) {
+  switch (tensor.dtype) {
+  case ESPALIER_F32:
+    return {tensor.shape, widen<float>(tensor.data, tensor.elements())};
+  case ESPALIER_F64:
+    return {tensor.shape, widen<double>(tensor.data, tensor.elements())};
+  default:
+    return {tensor.shape, widen<int32_t>(tensor.data, tensor.elements())};
+  }
+}
+
+/// Floats as f64, whole numbers as i32.
+static Tensor tensorOf(const Array &array, Port::Element element) {
+  bool isInteger = dtypeOf(element) == ESPALIER_I32;
+  Tensor tensor =
+      Tensor::zeros(isInteger ? ESPALIER_I32 : ESPALIER_F64, array.shape);
+  if (isInteger)
+    std::copy(array.data.begin(), array.data.end(),
+              reinterpret_cast<int32_t *>(tensor.mutableData()));
+  else
+    std::copy(array.data.begin(), array.data.end(),
+              reinterpret_cast<double *>(tensor.mutableData()));
+  return tensor;
+}
+
+static reference::Structures structuresOf(const Forest &forest) {
+  reference::Structures structures;
+  structures.offsets = forest.structureOffsets;
+  const int32_t *children = forest.children.data();
+  for (int64_t v = 0; v != forest.vertices(); ++v)
+    structures.children.emplace_back(children + forest.childOffsets[v],
+                                     children + forest.childOffsets[v + 1]);
+  return structures;
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// Throws unless `weights` are exactly the parameters, give or take those of
+/// other entries.
+static void checkWeights(const Entry &entry, const Weights &weights) {
+  std::string wrong;
+  std::vector<std::string> known = entry.parametersElsewhere;
+  for (const Port &port : entry.arguments) {
+    if (!port.isParameter)
+      continue;
+    known.push_back(port.name);
+    std::string expected = shapeString(port.shape, dtypeOf(port.element));
+    auto found = weights.find(port.name);
+    if (found == weights.end()) {
+      wrong +=
+          format("\n  missing: '%s' (%s)", port.name.c_str(), expected.c_str());
+      continue;
+    }
+    const Tensor &tensor = found->second;
+    if (tensor.dtype != dtypeOf(port.element) || tensor.shape != port.shape)
+      wrong += format(
+          "\n  mismatched: '%s' is %s, expected %s", port.name.c_str(),
+          shapeString(tensor.shape, tensor.dtype).c_str(), expected.c_str());
+  }
+  for (const auto &[name, tensor] : weights)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      wrong += format("\n  extra: '%s' (%s)", name.c_str(),
+                      shapeString(tensor.shape, tensor.dtype).c_str());
+  if (!wrong.empty())
+    fail(ESPALIER_INVALID_ARGUMENT, "the weights do not fit entry '%s':%s",
+         entry.name.c_str(), wrong.c_str());
+}
+
+static Weights makeWeights(const Options &options, const Entry &entry) {
+  Weights weights;
+  if (!options.weights.empty())
+    for (NamedTensor &named : readSafetensors(options.weights))
+      weights[named.name] = std::move(named.tensor);
+  for (const Port &port : entry.arguments) {
+    if (!port.isParameter)
+      continue;
+    if (options.randomWeights)
+      weights[port.name] = randomWeight(port.name, dtypeOf(port.element),
+                                        port.shape, *options.randomWeights);
+    else if (options.weights.empty())
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "the entry '%s' has parameters, such as '%s'; give --weights FILE "
+           "or --random-weights SEED",
+           entry.name.c_str(), port.name.c_str());
+  }
+  checkWeights(entry, weights);
+  return weights;
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs and fields
+//===----------------------------------------------------------------------===//
+
+/// The first rows of an input, as many as the structures that are evaluated
+/// have. An input has a row a vertex or a row a structure of the whole file.
+static Tensor firstRows(const std::string &name, Tensor tensor,
+                        const Forest &whole, const Forest &part) {
+  int64_t rows = tensor.shape.empty() ? -1 : tensor.shape[0];
+  if (rows != whole.vertices() && rows != whole.structures())
+    fail(ESPALIER_INVALID_ARGUMENT,
+         "--input %s has the shape %s, expected %lld rows, one a vertex, or "
+         "%lld, one a structure",
+         name.c_str(), shapeString(tensor.shape, tensor.dtype).c_str(),
+         (long long)whole.vertices(), (long long)whole.structures());
+  if (whole.vertices() == whole.structures() &&
+      part.vertices() != part.structures())
+    fail(ESPALIER_UNSUPPORTED,
+         "--limit cannot cut --input %s: the file has as many structures as "
+         "vertices, so its rows may be either",
+         name.c_str());
+  tensor.shape[0] =
+      rows == whole.vertices() ? part.vertices() : part.structures();
+  return tensor;
+}
+
+static Tensor makeInput(const Options &options, const Entry &entry,
+                        const Port &port, const Forest &whole,
+                        const Forest &part) {
+  auto file = options.inputs.find(port.name);
+  auto field = part.fields.find(port.name);
+  Tensor tensor;
+  if (file != options.inputs.end()) {
+    tensor = readNpy(file->second);
+    if (port.hasRows())
+      tensor = firstRows(port.name, tensor, whole, part);
+  } else if (field != part.fields.end()) {
+    tensor = field->second;
+  } else {
+    fail(ESPALIER_NOT_FOUND,
+         "entry '%s' needs '%s', which is neither among the arguments nor a "
+         "field of the structures",
+         entry.name.c_str(), port.name.c_str());
+  }
+  // The number of rows is checked where they are used.
+  std::vector<int64_t> expected = port.shape;
+  if (port.hasRows() && !tensor.shape.empty())
+    expected[0] = tensor.shape[0];
+  if (tensor.dtype != dtypeOf(port.element) || tensor.shape != expected)
+    fail(ESPALIER_INVALID_ARGUMENT, "'%s' is %s, expected %s%s",
+         port.name.c_str(), shapeString(tensor.shape, tensor.dtype).c_str(),
+         shapeString({expected.begin() + port.hasRows(), expected.end()},
+                     dtypeOf(port.element))
+             .c_str(),
+         port.hasRows() ? " in every row" : "");
+  return tensor;
+}
+
+static void checkInputNames(const Options &options, const Entry &entry) {
+  for (const auto &[name, file] : options.inputs)
+    if (std::none_of(entry.arguments.begin(), entry.arguments.end(),
+                     [&name = name](const Port &port) {
+                       return !port.isParameter && port.name == name;
+                     }))
+      fail(ESPALIER_NOT_FOUND,
+           "--input %s: the entry '%s' has no such argument", name.c_str(),
+           entry.name.c_str());
+}
+
+//===----------------------------------------------------------------------===//
+// From files to files
+//===----------------------------------------------------------------------===//
+
+/// The results as espalier-run shapes them.
+static std::vector<NamedTensor> nameResults(const Entry &entry,
+                                            const std::vector<Array> &results,
+                                            int64_t structures) {
+  std::vector<NamedTensor> tensors;
+  for (size_t i = 0; i != results.size(); ++i) {
+    const Port &port = entry.results[i];
+    Tensor tensor = tensorOf(results[i], port.element);
+    // What is not per row has one value a batch; all structures are one batch.
+    if (!port.hasRows())
+      tensor.shape.insert(tensor.shape.begin(), structures > 0 ? 1 : 0);
+    tensors.push_back({port.name, std::move(tensor)});
+  }
+  return tensors;
+}
+
+static void print(const Entry &entry, const Forest &forest,
+                  const std::vector<NamedTensor> &results) {
+  std::printf("%s: %lld structures, %lld vertices\n", entry.name.c_str(),
+              (long long)forest.structures(), (long long)forest.vertices());
+  for (const NamedTensor &result : results)
+    std::printf("  %s: %s\n", result.name.c_str(),
+                shapeString(result.tensor.shape, result.tensor.dtype).c_str());
+}
+
+static bool runOrThrow(const Options &options, const Entry &entry,
+                       const Evaluate &evaluate) {
+  // Fails now, rather than after a long run, if a file cannot be written.
+  for (const std::string *path :
+       {&options.output, &options.saveVocabulary, &options.saveWeights})
+    if (!path->empty())
+      AtomicFile probe(*path);
+
+  checkInputNames(options, entry);
+  bool grow = options.vocabulary.empty();
+  Vocabulary vocabulary =
+      grow ? Vocabulary() : Vocabulary::open(options.vocabulary);
+  Forest whole =
+      readStructures(options.structures, options.format, vocabulary, grow);
+  int64_t count = whole.structures();
+  if (options.limit >= 0)
+    count = std::min(count, options.limit);
+  Forest forest = whole.slice(0, count);
+
+  Weights weights = makeWeights(options, entry);
+  std::vector<Array> arguments;
+  for (const Port &port : entry.arguments)
+    arguments.push_back(arrayOf(
+        port.isParameter ? weights.at(port.name)
+                         : makeInput(options, entry, port, whole, forest)));
+
+  std::optional<std::vector<Array>> results =
+      evaluate(structuresOf(forest), std::move(arguments));
+  if (!results)
+    return false;
+
+  if (!options.saveVocabulary.empty())
+    vocabulary.save(options.saveVocabulary);
+  if (!options.saveWeights.empty()) {
+    std::vector<NamedTensor> tensors;
+    for (const auto &[name, tensor] : weights)
+      tensors.push_back({name, tensor});
+    writeSafetensors(options.saveWeights, tensors);
+  }
+  std::vector<NamedTensor> named = nameResults(entry, *results, count);
+  if (!options.output.empty())
+    writeNpz(options.output, named);
+  print(entry, forest, named);
+  return true;
+}
+
+bool run(const Options &options, const Entry &entry, const Evaluate &evaluate,
+         std::string &error) {
+  try {
+    return runOrThrow(options, entry, evaluate);
+  } catch (const std::bad_alloc &) {
+    error = "out of memory";
+  } catch (const std::exception &e) {
+    error = e.what();
+  }
+  return false;
+}
+
+} // namespace espalier::interpret
