@@ -1,0 +1,65 @@
+// LSTM (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al.
+// 2000) over sequences of any length, and a classifier on the last state of
+// each. A vertex is a token; its only child is the token before it.
+//
+//   [i f g o] = x W + h U + b        i, f, o through sigmoid, g through tanh
+//   c' = f c + i g                   h' = o tanh(c')
+//
+// Gate columns of W, U and b: i, f, g, o. The first token's h and c are zeros.
+//
+// Entry `classify`: `logits` and `last` (the last token's h; zeros for an empty
+// sequence), a row a sequence, and `hidden`, a row a token.
+
+vertex.func @lstm(%W: tensor<300x1024xf32>, %U: tensor<256x1024xf32>,
+                  %b: tensor<1024xf32>)
+    state(tensor<256xf32>, tensor<256xf32>) arity(1) {
+  %x = vertex.pull "word" : tensor<300xf32>
+  %h0, %c0 = vertex.gather 0 : tensor<256xf32>, tensor<256xf32>
+
+  %wx = nn.dense %x, %W, %b
+      : tensor<300xf32>, tensor<300x1024xf32>, tensor<1024xf32>
+  %uh = nn.matmul %h0, %U : tensor<256xf32>, tensor<256x1024xf32>
+  %gates = arith.addf %wx, %uh : tensor<1024xf32>
+
+  %gi = tensor.extract_slice %gates[0] [256] [1] : tensor<1024xf32> to tensor<256xf32>
+  %gf = tensor.extract_slice %gates[256] [256] [1] : tensor<1024xf32> to tensor<256xf32>
+  %gg = tensor.extract_slice %gates[512] [256] [1] : tensor<1024xf32> to tensor<256xf32>
+  %go = tensor.extract_slice %gates[768] [256] [1] : tensor<1024xf32> to tensor<256xf32>
+  %i = nn.sigmoid %gi : tensor<256xf32>
+  %f = nn.sigmoid %gf : tensor<256xf32>
+  %g = math.tanh %gg : tensor<256xf32>
+  %o = nn.sigmoid %go : tensor<256xf32>
+
+  %fc = arith.mulf %f, %c0 : tensor<256xf32>
+  %ig = arith.mulf %i, %g : tensor<256xf32>
+  %c = arith.addf %fc, %ig : tensor<256xf32>
+  %tc = math.tanh %c : tensor<256xf32>
+  %h = arith.mulf %o, %tc : tensor<256xf32>
+
+  vertex.scatter %h, %c : tensor<256xf32>, tensor<256xf32>
+  vertex.push "hidden" %h : tensor<256xf32>
+}
+
+func.func @classify(
+    %sequences: !vertex.graph {nn.input = "sequences"},
+    %word: tensor<?xi32> {nn.input = "word"},
+    %embedding: tensor<20000x300xf32> {nn.param = "embedding"},
+    %W: tensor<300x1024xf32> {nn.param = "W"},
+    %U: tensor<256x1024xf32> {nn.param = "U"},
+    %b: tensor<1024xf32> {nn.param = "b"},
+    %head_W: tensor<256x5xf32> {nn.param = "head.W"},
+    %head_b: tensor<5xf32> {nn.param = "head.b"})
+    -> (tensor<?x5xf32> {nn.output = "logits"},
+        tensor<?x256xf32> {nn.output = "last"},
+        tensor<?x256xf32> {nn.output = "hidden"}) {
+  %x = nn.embedding %embedding[%word] : tensor<20000x300xf32>, tensor<?xi32>
+  %hidden = vertex.apply @lstm(%W, %U, %b) over %sequences
+      pull("word" = %x) -> "hidden"
+      : (tensor<300x1024xf32>, tensor<256x1024xf32>, tensor<1024xf32>),
+        (tensor<?x300xf32>) -> tensor<?x256xf32>
+  %last = vertex.roots %sequences, %hidden : tensor<?x256xf32>
+  %logits = nn.dense %last, %head_W, %head_b
+      : tensor<?x256xf32>, tensor<256x5xf32>, tensor<5xf32>
+  return %logits, %last, %hidden
+      : tensor<?x5xf32>, tensor<?x256xf32>, tensor<?x256xf32>
+}
