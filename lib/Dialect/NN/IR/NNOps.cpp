@@ -208,9 +208,10 @@ LogicalResult ElementwiseOp::verify() {
         !OpTrait::hasElementwiseMappableTraits(&op))
       return emitOpError("[C4] expects elementwise operators, but got '")
              << op.getName() << "'";
-    if (op.hasTrait<OpTrait::ConstantLike>() &&
-        !matchPattern(&op, m_Constant<SplatElementsAttr>(nullptr)))
-      return emitOpError("[C4] expects constants of one value, but got ") << op;
+    Attribute value;
+    if (matchPattern(&op, m_Constant(&value)) && !isa<SplatElementsAttr>(value))
+      return emitOpError("[C4] expects constants of one value, but got ")
+             << value;
     for (Value result : op.getResults())
       if (failed(checkShape(result)))
         return failure();
@@ -227,26 +228,29 @@ struct TrimElementwise : OpRewritePattern<ElementwiseOp> {
                                 PatternRewriter &rewriter) const override {
     Block &body = op.getBody().front();
     auto yield = cast<YieldOp>(body.getTerminator());
-    bool batched = op.isBatched();
+    // A duplicate is read through its first occurrence.
+    llvm::DenseMap<Value, unsigned> first;
+    for (auto [index, input] : llvm::enumerate(op.getInputs())) {
+      auto [it, inserted] = first.try_emplace(input, index);
+      if (!inserted)
+        rewriter.replaceAllUsesWith(body.getArgument(index),
+                                    body.getArgument(it->second));
+    }
 
     llvm::BitVector deadInputs(op.getInputs().size());
-    SmallVector<unsigned> firstUse(op.getInputs().size());
-    llvm::DenseMap<Value, unsigned> seen;
+    std::optional<unsigned> firstBatch;
+    bool readsBatch = false;
     for (auto [index, input] : llvm::enumerate(op.getInputs())) {
-      auto [it, inserted] = seen.try_emplace(input, index);
-      firstUse[index] = it->second;
-      if (!inserted || body.getArgument(index).use_empty())
-        deadInputs.set(index);
+      deadInputs[index] = body.getArgument(index).use_empty();
+      if (!isRowsType(input.getType()))
+        continue;
+      readsBatch |= !deadInputs[index];
+      if (!firstBatch)
+        firstBatch = index;
     }
-    SmallVector<Value> liveInputs;
-    for (auto [index, input] : llvm::enumerate(op.getInputs()))
-      if (!deadInputs[index])
-        liveInputs.push_back(input);
     // A group of batched results needs a batched input to say how many rows.
-    if (batched && llvm::none_of(liveInputs, [&](Value input) {
-          return isRowsType(input.getType());
-        }))
-      return failure();
+    if (firstBatch && !readsBatch)
+      deadInputs.reset(*firstBatch);
 
     SmallVector<unsigned> liveResults;
     for (auto [index, result] : llvm::enumerate(op.getOutputs()))
@@ -255,15 +259,10 @@ struct TrimElementwise : OpRewritePattern<ElementwiseOp> {
     if (deadInputs.none() && liveResults.size() == op.getNumResults())
       return rewriter.notifyMatchFailure(op, "everything is read");
 
-    // A duplicate that is live keeps its first occurrence alive.
-    for (auto [index, first] : llvm::enumerate(firstUse))
-      if (first != index && !body.getArgument(index).use_empty() &&
-          deadInputs[first] && firstUse[first] == first) {
-        rewriter.replaceAllUsesWith(body.getArgument(index),
-                                    body.getArgument(first));
-        return success();
-      }
-
+    SmallVector<Value> liveInputs;
+    for (auto [index, input] : llvm::enumerate(op.getInputs()))
+      if (!deadInputs[index])
+        liveInputs.push_back(input);
     SmallVector<Type> types;
     SmallVector<Value> yielded;
     for (unsigned index : liveResults) {
@@ -275,10 +274,6 @@ struct TrimElementwise : OpRewritePattern<ElementwiseOp> {
     trimmed->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     rewriter.modifyOpInPlace(yield,
                              [&] { yield.getValuesMutable().assign(yielded); });
-    for (auto [index, first] : llvm::enumerate(firstUse))
-      if (first != index)
-        rewriter.replaceAllUsesWith(body.getArgument(index),
-                                    body.getArgument(first));
     body.eraseArguments(deadInputs);
     rewriter.inlineRegionBefore(op.getBody(), trimmed.getBody(),
                                 trimmed.getBody().begin());

@@ -321,6 +321,27 @@ static void printPushes(OpAsmPrinter &printer, Operation *, ArrayAttr names) {
   llvm::interleaveComma(names, printer);
 }
 
+/// `(parameters), (pulled) -> pushed`, where any may be empty.
+static ParseResult parseApplyTypes(OpAsmParser &parser,
+                                   SmallVectorImpl<Type> &parameters,
+                                   SmallVectorImpl<Type> &pulled,
+                                   SmallVectorImpl<Type> &pushed) {
+  auto list = [&](SmallVectorImpl<Type> &types) {
+    return parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, [&] {
+      return parser.parseType(types.emplace_back());
+    });
+  };
+  return failure(list(parameters) || parser.parseComma() || list(pulled) ||
+                 parser.parseArrowTypeList(pushed));
+}
+
+static void printApplyTypes(OpAsmPrinter &printer, Operation *,
+                            TypeRange parameters, TypeRange pulled,
+                            TypeRange pushed) {
+  printer << '(' << parameters << "), (" << pulled << ')';
+  printer.printArrowTypeList(pushed);
+}
+
 LogicalResult ApplyOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto function =
       symbols.lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr());

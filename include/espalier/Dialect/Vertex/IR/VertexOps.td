@@ -103,7 +103,7 @@ def Vertex_GatherOp : Vertex_Op<"gather", [Pure, HasParent<"FuncOp">]> {
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$slot);
   let results = (outs Variadic<AnyRankedTensor>:$states);
-  let assemblyFormat = "$slot attr-dict `:` type($states)";
+  let assemblyFormat = "$slot attr-dict (`:` type($states)^)?";
   let hasVerifier = 1;
 }
 
@@ -117,7 +117,7 @@ def Vertex_ScatterOp : Vertex_Op<"scatter", [HasParent<"FuncOp">]> {
     ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$states);
-  let assemblyFormat = "$states attr-dict `:` type($states)";
+  let assemblyFormat = "($states^)? attr-dict (`:` type($states)^)?";
   let hasVerifier = 1;
 }
 
@@ -189,8 +189,7 @@ def Vertex_ApplyOp : Vertex_Op<"apply", [Pure,
   let assemblyFormat = [{
     $callee `(` $parameters `)` `over` $graph
     custom<Pulls>($pull_names, $pulled) custom<Pushes>($push_names) attr-dict
-    `:` `(` type($parameters) `)` `,` `(` type($pulled) `)` `->`
-    type($pushed)
+    `:` custom<ApplyTypes>(type($parameters), type($pulled), type($pushed))
   }];
 }
 

@@ -148,8 +148,8 @@ def Vertex_TasksOp : Vertex_Op<"tasks", [Pure, AttrSizedOperandSegments,
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $graph `arity` $arity (`init` `(` $inits^ `:` type($inits) `)`)?
-    (`eager` `(` $eager^ `:` type($eager) `)`)? `states` $states attr-dict
-    `->` `(` type($outputs) `)` $body
+    (`eager` `(` $eager^ `:` type($eager) `)`)? `states` $states
+    attr-dict-with-keyword (`->` `(` type($outputs)^ `)`)? $body
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

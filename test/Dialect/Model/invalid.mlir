@@ -1,0 +1,62 @@
+// What the verifiers of the model dialect reject.
+// RUN: espalier-opt %s -split-input-file -verify-diagnostics
+
+model.entry @dynamic_row graphs [] arities [] {
+  // expected-error @+1 {{expects rows to be tensors of static shape, but got 'tensor<?x4xf32>'}}
+  %0 = model.buffer dynamic "" rows vertices of 0 : tensor<?x4xf32>
+}
+
+// -----
+
+model.entry @no_tensor graphs [] arities [] {
+  // expected-error @+1 {{expects rows to be tensors of static shape, but got 'f32'}}
+  %0 = model.buffer dynamic "" rows one of 0 : f32
+}
+
+// -----
+
+model.entry @constant_without_value graphs [] arities [] {
+  // expected-error @+1 {{expects a value for a constant, and only for one}}
+  %0 = model.buffer constant "c" rows one of 0 : tensor<4xf32>
+}
+
+// -----
+
+model.entry @value_without_constant graphs [] arities [] {
+  // expected-error @+1 {{expects a value for a constant, and only for one}}
+  %0 = model.buffer input "x" rows one of 0 = dense<1.0> : tensor<4xf32> : tensor<4xf32>
+}
+
+// -----
+
+model.entry @launch_places graphs [] arities [] {
+  %0 = model.buffer dynamic "" rows one of 0 : tensor<4xf32>
+  model.phase "shared" rows one of 0 {
+    // expected-error @+1 {{expects a #model.at for each of its 1 operands}}
+    model.launch @kernel(%0) at [] results 0 flops 0 bytes 0
+  }
+}
+
+// -----
+
+model.entry @launch_results graphs [] arities [] {
+  %0 = model.buffer dynamic "" rows one of 0 : tensor<4xf32>
+  model.phase "shared" rows one of 0 {
+    // expected-error @+1 {{expects at most as many results as operands}}
+    model.launch @kernel(%0) at [#model.at<row 0, 0 for 4>] results 2 flops 0 bytes 0
+  }
+}
+
+// -----
+
+// A step belongs to a phase.
+model.entry @step_outside_of_phase graphs [] arities [] {
+  %0 = model.buffer dynamic "" rows one of 0 : tensor<4xf32>
+  // expected-error @+1 {{expects parent op 'model.phase'}}
+  model.copy %0 <row 0, 0 for 4> to %0 <row 0, 0 for 4>
+}
+
+// -----
+
+// expected-error @+1 {{expects parent op 'model.entry'}}
+%0 = model.buffer dynamic "" rows one of 0 : tensor<4xf32>

@@ -1,0 +1,54 @@
+// Every operator parses, prints and parses again, in its own syntax and in the
+// generic one.
+// RUN: espalier-opt %s | espalier-opt | FileCheck %s
+// RUN: espalier-opt %s --mlir-print-op-generic | espalier-opt | FileCheck %s
+
+// CHECK-LABEL: model.entry @classify graphs ["trees"] arities [2] {
+model.entry @classify graphs ["trees"] arities [2] {
+  // A buffer of every kind, over all sorts of rows.
+  // CHECK: %[[TABLE:.*]] = model.buffer parameter "table" rows one of 0 : tensor<100x8xf32>
+  %table = model.buffer parameter "table" rows one of 0 : tensor<100x8xf32>
+  // CHECK: %[[IDS:.*]] = model.buffer input "ids" rows caller of 0 : tensor<i32>
+  %ids = model.buffer input "ids" rows caller of 0 : tensor<i32>
+  // CHECK: %[[ROOTS:.*]] = model.buffer output "roots" rows structures of 0 : tensor<4xf32>
+  %roots = model.buffer output "roots" rows structures of 0 : tensor<4xf32>
+  // CHECK: %[[X:.*]] = model.buffer dynamic "" rows leaves of 0 : tensor<8xf32>
+  %x = model.buffer dynamic "" rows leaves of 0 : tensor<8xf32>
+  // CHECK: %[[H:.*]] = model.buffer dynamic "h" rows vertices of 0 : tensor<4xf32>
+  %h = model.buffer dynamic "h" rows vertices of 0 : tensor<4xf32>
+  // CHECK: %[[S:.*]] = model.buffer scratch "" rows inner of 0 : tensor<4xf32>
+  %s = model.buffer scratch "" rows inner of 0 : tensor<4xf32>
+  // CHECK: %[[ONES:.*]] = model.buffer constant "ones" rows one of 0 = dense<1.000000e+00> : tensor<4xf32> : tensor<4xf32>
+  %ones = model.buffer constant "ones" rows one of 0 = dense<1.0> : tensor<4xf32> : tensor<4xf32>
+  // CHECK: %[[W:.*]] = model.weight %[[TABLE]] row 0 for 8 columns [0, 6] for [2, 2]
+  %w = model.weight %table row 0 for 8 columns [0, 6] for [2, 2]
+
+  // CHECK: model.phase "leaves" rows leaves of 0 {
+  model.phase "leaves" rows leaves of 0 {
+    // CHECK-NEXT: model.embed %[[TABLE]] <shared 0, 0 for 800> by %[[IDS]] <caller 0, 0 for 1> to %[[X]] <row 0, 0 for 8>
+    model.embed %table <shared 0, 0 for 800> by %ids <caller 0, 0 for 1> to %x <row 0, 0 for 8>
+    // CHECK-NEXT: model.matmul %[[X]] <row 0, 0 for 8> by %[[W]] to %[[H]] <row 0, 0 for 4>
+    model.matmul %x <row 0, 0 for 8> by %w to %h <row 0, 0 for 4>
+  }
+  // CHECK: model.phase "path" rows inner_tasks of 0 {
+  model.phase "path" rows inner_tasks of 0 {
+    // CHECK-NEXT: model.launch @kernel(%[[H]], %[[H]], %[[ONES]], %[[S]])
+    // CHECK-SAME: at [#model.at<child 0, 0 for 4>, #model.at<child 1, 0 for 4>, #model.at<shared 0, 0 for 4>, #model.at<row 0, 0 for 4>]
+    // CHECK-SAME: results 1 flops 8 bytes 48
+    model.launch @kernel(%h, %h, %ones, %s)
+        at [#model.at<child 0, 0 for 4>, #model.at<child 1, 0 for 4>, #model.at<shared 0, 0 for 4>, #model.at<row 0, 0 for 4>]
+        results 1 flops 8 bytes 48
+    // CHECK-NEXT: model.copy %[[S]] <row 0, 0 for 4> to %[[H]] <row 0, 0 for 4>
+    model.copy %s <row 0, 0 for 4> to %h <row 0, 0 for 4>
+  }
+  // CHECK: model.phase "structures" rows structures of 0 {
+  model.phase "structures" rows structures of 0 {
+    // CHECK-NEXT: model.copy %[[H]] <root 0, 0 for 4> to %[[ROOTS]] <row 0, 0 for 4>
+    model.copy %h <root 0, 0 for 4> to %roots <row 0, 0 for 4>
+  }
+}
+
+// An entry without graphs.
+// CHECK-LABEL: model.entry @empty graphs [] arities [] {
+model.entry @empty graphs [] arities [] {
+}

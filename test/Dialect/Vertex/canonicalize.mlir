@@ -1,0 +1,54 @@
+// What the canonicaliser knows of the vertex dialect.
+// RUN: espalier-opt %s --canonicalize | FileCheck %s
+
+// Ids are pulled instead of the rows they look up, at the same vertices: leaves'
+// rows only are then looked up, and nothing is permuted but ids.
+// CHECK-LABEL: @pull_before_embedding
+// CHECK-SAME: %[[G:.*]]: !vertex.graph, %[[TABLE:.*]]: tensor<100x8xf32>, %[[IDS:.*]]: tensor<?xi32>
+// CHECK-NEXT: %[[PULLED:.*]] = vertex.pull_rows %[[G]], %[[IDS]] at leaves : tensor<?xi32>
+// CHECK-NEXT: %[[ROWS:.*]] = nn.embedding %[[TABLE]][%[[PULLED]]]
+// CHECK-NEXT: return %[[ROWS]]
+func.func @pull_before_embedding(%g: !vertex.graph, %table: tensor<100x8xf32>, %ids: tensor<?xi32>) -> tensor<?x8xf32> {
+  %0 = nn.embedding %table[%ids] : tensor<100x8xf32>, tensor<?xi32>
+  %1 = vertex.pull_rows %g, %0 at leaves : tensor<?x8xf32>
+  return %1 : tensor<?x8xf32>
+}
+
+// What is no embedding is pulled as it is.
+// CHECK-LABEL: @pull_of_sum
+// CHECK: nn.elementwise
+// CHECK: vertex.pull_rows
+func.func @pull_of_sum(%g: !vertex.graph, %x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %0 = nn.elementwise(%x) : (tensor<?x8xf32>) -> tensor<?x8xf32> {
+  ^bb0(%row: tensor<8xf32>):
+    %1 = arith.addf %row, %row : tensor<8xf32>
+    nn.yield %1 : tensor<8xf32>
+  }
+  %2 = vertex.pull_rows %g, %0 : tensor<?x8xf32>
+  return %2 : tensor<?x8xf32>
+}
+
+// Roots are read in schedule order, so that not all rows need to be brought
+// into the caller's order first.
+// CHECK-LABEL: @roots_of_pushed_rows
+// CHECK-SAME: %[[G:.*]]: !vertex.graph, %[[X:.*]]: tensor<?x8xf32>
+// CHECK-NEXT: %[[H:.*]] = vertex.pull_rows %[[G]], %[[X]]
+// CHECK-NEXT: %[[ROOTS:.*]] = vertex.root_rows %[[G]], %[[H]]
+// CHECK-NEXT: return %[[ROOTS]]
+func.func @roots_of_pushed_rows(%g: !vertex.graph, %x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %0 = vertex.pull_rows %g, %x : tensor<?x8xf32>
+  %1 = vertex.push_rows %g, %0 : tensor<?x8xf32>
+  %2 = vertex.roots %g, %1 : tensor<?x8xf32>
+  return %2 : tensor<?x8xf32>
+}
+
+// Rows pushed over one graph are not those of another's schedule.
+// CHECK-LABEL: @roots_of_another_graph
+// CHECK: vertex.push_rows
+// CHECK: vertex.roots
+func.func @roots_of_another_graph(%g: !vertex.graph, %other: !vertex.graph, %x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %0 = vertex.pull_rows %g, %x : tensor<?x8xf32>
+  %1 = vertex.push_rows %g, %0 : tensor<?x8xf32>
+  %2 = vertex.roots %other, %1 : tensor<?x8xf32>
+  return %2 : tensor<?x8xf32>
+}

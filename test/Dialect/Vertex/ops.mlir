@@ -1,0 +1,175 @@
+// Every operator parses, prints and parses again, in its own syntax and in the
+// generic one.
+// RUN: espalier-opt %s | espalier-opt | FileCheck %s
+// RUN: espalier-opt %s --mlir-print-op-generic | espalier-opt | FileCheck %s
+
+//===----------------------------------------------------------------------===//
+// What users write
+//===----------------------------------------------------------------------===//
+
+// A vertex function with parameters, two states and two child slots.
+// CHECK-LABEL: vertex.func @lstm(
+// CHECK-SAME: %[[W:.*]]: tensor<4x8xf32>, %{{.*}}: tensor<8xf32>) state(tensor<8xf32>, tensor<8xf32>) arity(2) leaf(@lstm.leaf) {
+vertex.func @lstm(%W: tensor<4x8xf32>, %b: tensor<8xf32>)
+    state(tensor<8xf32>, tensor<8xf32>) arity(2) leaf(@lstm.leaf) {
+  // CHECK: %[[X:.*]] = vertex.pull "word" : tensor<4xf32>
+  %x = vertex.pull "word" : tensor<4xf32>
+  // CHECK: %[[TAG:.*]] = vertex.pull "tag" at inner : tensor<8xf32>
+  %tag = vertex.pull "tag" at inner : tensor<8xf32>
+  // CHECK: %[[LEFT:.*]]:2 = vertex.gather 0 : tensor<8xf32>, tensor<8xf32>
+  %hl, %cl = vertex.gather 0 : tensor<8xf32>, tensor<8xf32>
+  // CHECK: %[[RIGHT:.*]]:2 = vertex.gather 1 : tensor<8xf32>, tensor<8xf32>
+  %hr, %cr = vertex.gather 1 : tensor<8xf32>, tensor<8xf32>
+  // CHECK: nn.matmul %[[X]], %[[W]]
+  %0 = nn.matmul %x, %W : tensor<4xf32>, tensor<4x8xf32>
+  %1 = arith.addf %0, %tag : tensor<8xf32>
+  // CHECK: %[[H:.*]] = arith.addf %{{.*}}, %[[LEFT]]#0
+  %h = arith.addf %1, %hl : tensor<8xf32>
+  // CHECK: %[[C:.*]] = arith.addf %[[LEFT]]#1, %[[RIGHT]]#1
+  %c = arith.addf %cl, %cr : tensor<8xf32>
+  // CHECK: vertex.scatter %[[H]], %[[C]] : tensor<8xf32>, tensor<8xf32>
+  vertex.scatter %h, %c : tensor<8xf32>, tensor<8xf32>
+  // CHECK: vertex.push "hidden" %[[H]] : tensor<8xf32>
+  vertex.push "hidden" %h : tensor<8xf32>
+}
+
+// A leaf variant: arity 0, a pull at leaves only.
+// CHECK-LABEL: vertex.func @lstm.leaf
+vertex.func @lstm.leaf(%W: tensor<4x8xf32>, %b: tensor<8xf32>)
+    state(tensor<8xf32>, tensor<8xf32>) arity(0) {
+  // CHECK: vertex.pull "word" at leaves : tensor<4xf32>
+  %x = vertex.pull "word" at leaves : tensor<4xf32>
+  %0 = nn.matmul %x, %W : tensor<4xf32>, tensor<4x8xf32>
+  vertex.scatter %0, %b : tensor<8xf32>, tensor<8xf32>
+  vertex.push "hidden" %0 : tensor<8xf32>
+}
+
+// A function without parameters, state, children or body.
+// CHECK-LABEL: vertex.func @nothing() arity(0) {
+vertex.func @nothing() arity(0) {
+}
+
+// Nothing gathered and nothing scattered, in a function without state.
+// CHECK-LABEL: vertex.func @no_state() arity(1) {
+vertex.func @no_state() arity(1) {
+  // CHECK-NEXT: vertex.gather 0{{$}}
+  vertex.gather 0
+  // CHECK-NEXT: vertex.scatter{{$}}
+  vertex.scatter
+}
+
+// An empty body with parameters still has them.
+// CHECK-LABEL: vertex.func @only_parameters(%{{.*}}: tensor<2xf32>) arity(3) {
+vertex.func @only_parameters(%b: tensor<2xf32>) arity(3) {
+}
+
+// Attributes of the function and of its parameters.
+// CHECK-LABEL: vertex.func @attributes
+// CHECK-SAME: (%{{.*}}: tensor<2xf32> {test.note = "b"}) arity(0) attributes {test.flag}
+vertex.func @attributes(%b: tensor<2xf32> {test.note = "b"}) arity(0) attributes {test.flag} {
+  // CHECK: vertex.push "b" %{{.*}} {test.flag} : tensor<2xf32>
+  vertex.push "b" %b {test.flag} : tensor<2xf32>
+}
+
+// Phases, as classify-operators leaves them.
+// CHECK-LABEL: vertex.func @phases
+vertex.func @phases() state(tensor<2xf32>) arity(1) {
+  // CHECK: vertex.pull "x" {vertex.phase = #vertex.phase<eager>} : tensor<2xf32>
+  %x = vertex.pull "x" {vertex.phase = #vertex.phase<eager>} : tensor<2xf32>
+  // CHECK: vertex.gather 0 {vertex.phase = #vertex.phase<path>} : tensor<2xf32>
+  %h = vertex.gather 0 {vertex.phase = #vertex.phase<path>} : tensor<2xf32>
+  %0 = arith.addf %x, %h {vertex.phase = #vertex.phase<path>} : tensor<2xf32>
+  vertex.scatter %0 {vertex.phase = #vertex.phase<path>} : tensor<2xf32>
+  // CHECK: vertex.push "h" %{{.*}} {vertex.phase = #vertex.phase<lazy>} : tensor<2xf32>
+  vertex.push "h" %0 {vertex.phase = #vertex.phase<lazy>} : tensor<2xf32>
+}
+
+// A vertex function is visible in its module only, and may say so.
+// CHECK-LABEL: vertex.func @private_function
+vertex.func private @private_function() arity(0) {
+}
+
+// CHECK-LABEL: func.func @apply
+// CHECK-SAME: %[[G:.*]]: !vertex.graph, %[[E:.*]]: tensor<?x4xf32>, %[[T:.*]]: tensor<?x8xf32>, %[[W:.*]]: tensor<4x8xf32>, %[[B:.*]]: tensor<8xf32>
+func.func @apply(%g: !vertex.graph, %e: tensor<?x4xf32>, %t: tensor<?x8xf32>,
+                 %W: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<?x8xf32> {
+  // CHECK: %[[H:.*]] = vertex.apply @lstm(%[[W]], %[[B]]) over %[[G]]
+  // CHECK-SAME: pull("word" = %[[E]], "tag" = %[[T]]) -> "hidden"
+  // CHECK-SAME: : (tensor<4x8xf32>, tensor<8xf32>), (tensor<?x4xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %h = vertex.apply @lstm(%W, %b) over %g pull("word" = %e, "tag" = %t) -> "hidden"
+      : (tensor<4x8xf32>, tensor<8xf32>), (tensor<?x4xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  // CHECK: vertex.apply @nothing() over %[[G]] : (), () -> ()
+  vertex.apply @nothing() over %g : (), () -> ()
+  // CHECK: vertex.roots %[[G]], %[[H]] : tensor<?x8xf32>
+  %r = vertex.roots %g, %h : tensor<?x8xf32>
+  return %r : tensor<?x8xf32>
+}
+
+//===----------------------------------------------------------------------===//
+// What batching makes of it
+//===----------------------------------------------------------------------===//
+
+// CHECK-LABEL: @rows
+// CHECK-SAME: %[[G:.*]]: !vertex.graph, %[[X:.*]]: tensor<?x8xf32>, %[[ROW:.*]]: tensor<8xf32>
+func.func @rows(%g: !vertex.graph, %x: tensor<?x8xf32>, %row: tensor<8xf32>)
+    -> (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) {
+  // CHECK: %[[ALL:.*]] = vertex.pull_rows %[[G]], %[[X]] : tensor<?x8xf32>
+  %all = vertex.pull_rows %g, %x : tensor<?x8xf32>
+  // CHECK: %[[LEAVES:.*]] = vertex.pull_rows %[[G]], %[[X]] at leaves : tensor<?x8xf32>
+  %leaves = vertex.pull_rows %g, %x at leaves : tensor<?x8xf32>
+  // CHECK: %[[SAME:.*]] = vertex.spread_rows %[[G]], %[[ROW]] at inner : tensor<8xf32> -> tensor<?x8xf32>
+  %same = vertex.spread_rows %g, %row at inner : tensor<8xf32> -> tensor<?x8xf32>
+  // CHECK: %[[EVERYWHERE:.*]] = vertex.spread_rows %[[G]], %[[ROW]] : tensor<8xf32> -> tensor<?x8xf32>
+  %everywhere = vertex.spread_rows %g, %row : tensor<8xf32> -> tensor<?x8xf32>
+  // CHECK: %[[JOINED:.*]] = vertex.join_rows %[[LEAVES]], %[[SAME]] : tensor<?x8xf32>
+  %joined = vertex.join_rows %leaves, %same : tensor<?x8xf32>
+  // CHECK: %[[INNER:.*]] = vertex.select_rows %[[JOINED]] at inner : tensor<?x8xf32>
+  %inner = vertex.select_rows %joined at inner : tensor<?x8xf32>
+  // CHECK: %[[ROOTS:.*]] = vertex.root_rows %[[G]], %[[ALL]] : tensor<?x8xf32>
+  %roots = vertex.root_rows %g, %all : tensor<?x8xf32>
+  // CHECK: %[[PUSHED:.*]] = vertex.push_rows %[[G]], %[[EVERYWHERE]] : tensor<?x8xf32>
+  %pushed = vertex.push_rows %g, %everywhere : tensor<?x8xf32>
+  // CHECK: return %[[INNER]], %[[ROOTS]], %[[PUSHED]]
+  return %inner, %roots, %pushed : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
+}
+
+// A loop over all vertices: nothing comes in, a value besides the state goes out.
+// CHECK-LABEL: @tasks
+// CHECK-SAME: %[[G:.*]]: !vertex.graph
+func.func @tasks(%g: !vertex.graph) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  // CHECK: %[[LOOP:.*]]:2 = vertex.tasks %[[G]] arity 2 states 1 -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  // CHECK-NEXT: ^bb0(%[[DONE:.*]]: tensor<?x8xf32>):
+  %0:2 = vertex.tasks %g arity 2 states 1 -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  ^bb0(%done: tensor<?x8xf32>):
+    // CHECK: %[[LEFT:.*]] = vertex.gather_rows %[[DONE]][0] : tensor<?x8xf32>
+    %l = vertex.gather_rows %done[0] : tensor<?x8xf32>
+    // CHECK: %[[RIGHT:.*]] = vertex.gather_rows %[[DONE]][1] : tensor<?x8xf32>
+    %r = vertex.gather_rows %done[1] : tensor<?x8xf32>
+    // CHECK: vertex.yield(%[[LEFT]], %[[RIGHT]]) : tensor<?x8xf32>, tensor<?x8xf32>
+    vertex.yield(%l, %r) : tensor<?x8xf32>, tensor<?x8xf32>
+  }
+  return %0#0, %0#1 : tensor<?x8xf32>, tensor<?x8xf32>
+}
+
+// A loop over inner vertices, with the leaves' states and an eager tensor.
+// CHECK-LABEL: @tasks_after_leaves
+// CHECK-SAME: %[[G:.*]]: !vertex.graph, %[[L:.*]]: tensor<?x8xf32>, %[[X:.*]]: tensor<?x4xf32>
+func.func @tasks_after_leaves(%g: !vertex.graph, %l: tensor<?x8xf32>, %x: tensor<?x4xf32>) -> tensor<?x8xf32> {
+  // CHECK: vertex.tasks %[[G]] arity 1 init(%[[L]] : tensor<?x8xf32>) eager(%[[X]] : tensor<?x4xf32>) states 1 -> (tensor<?x8xf32>) {
+  // CHECK-NEXT: ^bb0(%[[DONE:.*]]: tensor<?x8xf32>, %{{.*}}: tensor<?x4xf32>):
+  %0 = vertex.tasks %g arity 1 init(%l : tensor<?x8xf32>) eager(%x : tensor<?x4xf32>) states 1 -> (tensor<?x8xf32>) {
+  ^bb0(%done: tensor<?x8xf32>, %e: tensor<?x4xf32>):
+    %c = vertex.gather_rows %done[0] : tensor<?x8xf32>
+    vertex.yield(%c) : tensor<?x8xf32>
+  }
+  return %0 : tensor<?x8xf32>
+}
+
+// A loop that computes nothing.
+// CHECK-LABEL: @empty_tasks
+func.func @empty_tasks(%g: !vertex.graph) {
+  // CHECK: vertex.tasks %{{.*}} arity 0 states 0 {
+  vertex.tasks %g arity 0 states 0 {
+  }
+  return
+}
