@@ -109,15 +109,14 @@ typedef struct espalier_weights espalier_weights;
 ESPALIER_API espalier_status espalier_weights_open(const char *path,
                                                    espalier_weights **out);
 /* Weights from `count` tensors of the caller, which are copied. */
-ESPALIER_API espalier_status
-espalier_weights_create(const espalier_named_tensor *tensors, size_t count,
-                        espalier_weights **out);
+ESPALIER_API espalier_status espalier_weights_create(
+    const espalier_named_tensor *tensors, size_t count, espalier_weights **out);
 /* Random weights for `entry` (NULL: the module's only entry) of `module`:
  * uniform in +-sqrt(6 / (fan_in + fan_out)) for matrices, zero for vectors;
  * the same seed gives the same weights on every machine. */
-ESPALIER_API espalier_status espalier_weights_random(
-    const espalier_module *module, const char *entry, uint64_t seed,
-    espalier_weights **out);
+ESPALIER_API espalier_status
+espalier_weights_random(const espalier_module *module, const char *entry,
+                        uint64_t seed, espalier_weights **out);
 /* Writes a safetensors file, atomically. */
 ESPALIER_API espalier_status
 espalier_weights_save(const espalier_weights *weights, const char *path);
@@ -134,9 +133,9 @@ espalier_structures_create(espalier_structures **out);
  * children[offsets[v] .. offsets[v + 1]), numbered within the structure, -1
  * for an absent one. MALFORMED for cycles and indices out of range. The root
  * is the structure's last vertex. */
-ESPALIER_API espalier_status espalier_structures_append(
-    espalier_structures *structures, int64_t vertices, const int64_t *offsets,
-    const int32_t *children);
+ESPALIER_API espalier_status
+espalier_structures_append(espalier_structures *structures, int64_t vertices,
+                           const int64_t *offsets, const int32_t *children);
 /* Sets a field: `tensor` has one row a vertex of all structures so far, in
  * order. It is copied. */
 ESPALIER_API espalier_status
@@ -228,7 +227,7 @@ typedef struct espalier_stats {
    * threads, too. */
   double total_seconds;
   double schedule_seconds;
-  double copy_seconds;   /* gathers, pulls, pushes, embeddings */
+  double copy_seconds; /* gathers, pulls, pushes, embeddings */
   double matmul_seconds;
   double kernel_seconds; /* generated elementwise kernels */
   double matmul_flops;

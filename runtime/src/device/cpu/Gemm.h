@@ -13,7 +13,8 @@
 // (GemmBuiltin.h). For f32 the environment variable ESPALIER_GEMM says what to
 // use:
 //
-//   ESPALIER_GEMM=auto      the faster one on this processor: oneDNN where there
+//   ESPALIER_GEMM=auto      the faster one on this processor: oneDNN where
+//   there
 //                           is AVX-512, which the built-in kernels do not use,
 //                           the built-in kernels elsewhere (docs/performance.md
 //                           has the table). The default.
