@@ -111,10 +111,11 @@ reference::evaluate(Operation *op, Operands operands, const Context &context) {
       return failure();
     results.push_back(std::make_shared<Array>(std::move(*one)));
   }
-  for (auto [index, result] : llvm::enumerate(results))
-    if (failed(verifyValue(*result, op->getResult(index).getType(), [&] {
-          return op->emitOpError("result #") << index << " ";
-        })))
+  for (unsigned index = 0; index != results.size(); ++index)
+    if (failed(
+            verifyValue(*results[index], op->getResult(index).getType(), [&] {
+              return op->emitOpError("result #") << index << " ";
+            })))
       return failure();
   return results;
 }

@@ -14,6 +14,7 @@
 #define ESPALIER_REFERENCE_VALUES_H
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace espalier::reference {
