@@ -20,6 +20,8 @@
 
 namespace espalier::run {
 
+using namespace runtime;
+
 /// Which structures and vertices of the file a batch has.
 struct BatchRange {
   int64_t firstStructure;

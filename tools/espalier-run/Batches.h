@@ -21,6 +21,8 @@
 
 namespace espalier::run {
 
+using namespace runtime;
+
 /// Results of all batches, one after another.
 class Collector {
 public:

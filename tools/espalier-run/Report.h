@@ -22,6 +22,8 @@
 
 namespace espalier::run {
 
+using namespace runtime;
+
 struct Report {
   std::string model;
   std::string entry;

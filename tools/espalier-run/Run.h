@@ -17,6 +17,8 @@
 
 namespace espalier::run {
 
+using namespace runtime;
+
 /// Runs an entry of `module` as `options` say. Throws an exception if anything
 /// fails.
 void run(const Module &module, const Options &options);

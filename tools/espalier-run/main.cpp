@@ -28,6 +28,7 @@ static int reportError(std::string message) {
 
 int main(int argc, char **argv) {
   using namespace espalier;
+  using namespace espalier::runtime;
   try {
     std::optional<run::Options> options = run::parseOptions(argc, argv);
     if (!options)

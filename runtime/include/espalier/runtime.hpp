@@ -9,13 +9,14 @@
 // exceptions, thrown in the program and not in the library, instead of status
 // codes. In short:
 //
-//   espalier::Module module("model.so");
-//   espalier::Weights weights("weights.safetensors");
-//   espalier::Session session(module, weights);
-//   espalier::Structures trees;
+//   using namespace espalier;
+//   runtime::Module module("model.so");
+//   runtime::Weights weights("weights.safetensors");
+//   runtime::Session session(module, weights);
+//   runtime::Structures trees;
 //   trees.append({{}, {}, {0, 1}});
 //   trees.set("word", std::vector<int32_t>{4, 7, -1});
-//   espalier::Result result = session.run(trees);
+//   runtime::Result result = session.run(trees);
 //   const float *logits = result["logits"].data<float>();
 //
 //===----------------------------------------------------------------------===//
@@ -32,7 +33,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier {
+namespace espalier::runtime {
 
 /// A call that failed.
 class Exception : public std::runtime_error {
@@ -310,6 +311,6 @@ public:
   }
 };
 
-} // namespace espalier
+} // namespace espalier::runtime
 
 #endif // ESPALIER_RUNTIME_HPP

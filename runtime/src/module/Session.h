@@ -59,6 +59,8 @@ public:
   espalier_stats stats() const;
   void resetStats();
   void writeTrace(const std::string &path) const;
+  /// The timeline; not to be read while a run is going on.
+  const Trace &timeline() const { return trace; }
 
   const SessionOptions &sessionOptions() const { return options; }
 

@@ -38,6 +38,7 @@ public:
 
   void append(const std::vector<TraceEvent> &more, int64_t droppedBefore);
   void clear();
+  const std::vector<TraceEvent> &all() const { return events; }
   /// Writes the file atomically.
   void write(const std::string &path) const;
 
