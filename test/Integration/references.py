@@ -1,0 +1,139 @@
+# The four models of docs/examples, written down again: NumPy, float64, from
+# their equations. Nothing here knows the compiler or the runtime.
+#
+# `structures` is a list of child lists, as in the JSON lines format; `x` has
+# the pulled row of every vertex, of all structures one after another. Vertices
+# of equal height (longest way down to a vertex without children) are computed
+# together, because Python is slow; rows of `h` and `c` are otherwise looked up
+# child by child.
+
+import numpy as np
+
+
+def sigmoid(x):
+    return 0.5 * (1 + np.tanh(0.5 * x))
+
+
+class Levels:
+    """The vertices of a forest by height, with their children."""
+
+    def __init__(self, structures, arity):
+        self.vertices = sum(len(lists) for lists in structures)
+        # Absent children are row `vertices`, which stays zeros.
+        children = np.full((self.vertices, arity), self.vertices)
+        heights = np.zeros(self.vertices, dtype=int)
+        self.roots = []
+        first = 0
+        for lists in structures:
+            for v in children_first(lists):
+                for slot, child in enumerate(lists[v]):
+                    if child is None or child == -1:
+                        continue
+                    children[first + v, slot] = first + child
+                    heights[first + v] = max(
+                        heights[first + v], heights[first + child] + 1
+                    )
+            first += len(lists)
+            self.roots.append(first - 1 if lists else self.vertices)
+        self.leaf = (children == self.vertices).all(axis=1)
+        order = np.argsort(heights, kind="stable")
+        cuts = np.searchsorted(heights[order], np.arange(1, heights.max(initial=0) + 1))
+        self.levels = [(rows, children[rows]) for rows in np.split(order, cuts)]
+
+
+def children_first(lists):
+    """An order of the vertices of one structure, without recursion."""
+    if all(c is None or c < v for v, cs in enumerate(lists) for c in cs):
+        return range(len(lists))
+    order, done = [], set()
+    for start in range(len(lists)):
+        stack = [start]
+        while stack:
+            v = stack[-1]
+            missing = [c for c in lists[v] if c not in (None, -1) and c not in done]
+            if v in done:
+                stack.pop()
+            elif missing:
+                stack.extend(missing)
+            else:
+                done.add(stack.pop())
+                order.append(v)
+    return order
+
+
+def embed(table, words):
+    """Rows of the table; zeros for words below 0."""
+    words = np.asarray(words, dtype=int)
+    rows = np.zeros((len(words), table.shape[1]))
+    rows[words >= 0] = table[words[words >= 0]]
+    return rows
+
+
+def leaves_only(x, graph):
+    return np.where(graph.leaf[:, None], x, 0)
+
+
+def tree_lstm(graph, p, words):
+    x = leaves_only(embed(p["embedding"], words), graph) @ p["W"] + p["b"]
+    n = p["U"].shape[0] // 2
+    h = np.zeros((graph.vertices + 1, n))
+    c = np.zeros((graph.vertices + 1, n))
+    for rows, children in graph.levels:
+        left, right = children.T
+        gates = x[rows] + np.hstack([h[left], h[right]]) @ p["U"]
+        i, fl, fr, o = (sigmoid(gates[:, k * n : (k + 1) * n]) for k in range(4))
+        u = np.tanh(gates[:, 4 * n :])
+        c[rows] = i * u + fl * c[left] + fr * c[right]
+        h[rows] = o * np.tanh(c[rows])
+    return tree_results(graph, p, h)
+
+
+def tree_fc(graph, p, words):
+    x = leaves_only(embed(p["embedding"], words), graph) + p["b"]
+    h = np.zeros((graph.vertices + 1, len(p["b"])))
+    for rows, children in graph.levels:
+        left, right = children.T
+        h[rows] = np.maximum(x[rows] + np.hstack([h[left], h[right]]) @ p["W"], 0)
+    return tree_results(graph, p, h)
+
+
+def lstm(graph, p, words):
+    x = embed(p["embedding"], words) @ p["W"] + p["b"]
+    n = p["U"].shape[0]
+    h = np.zeros((graph.vertices + 1, n))
+    c = np.zeros((graph.vertices + 1, n))
+    for rows, children in graph.levels:
+        before = children[:, 0]
+        gates = x[rows] + h[before] @ p["U"]
+        i = sigmoid(gates[:, :n])
+        f = sigmoid(gates[:, n : 2 * n])
+        g = np.tanh(gates[:, 2 * n : 3 * n])
+        o = sigmoid(gates[:, 3 * n :])
+        c[rows] = f * c[before] + i * g
+        h[rows] = o * np.tanh(c[rows])
+    return sequence_results(graph, p, h)
+
+
+def gru(graph, p, words):
+    x = embed(p["embedding"], words) @ p["W"] + p["b"]
+    n = p["U"].shape[0]
+    h = np.zeros((graph.vertices + 1, n))
+    for rows, children in graph.levels:
+        before = h[children[:, 0]]
+        u = before @ p["U"] + p["d"]
+        r = sigmoid(x[rows][:, :n] + u[:, :n])
+        z = sigmoid(x[rows][:, n : 2 * n] + u[:, n : 2 * n])
+        new = np.tanh(x[rows][:, 2 * n :] + r * u[:, 2 * n :])
+        h[rows] = (1 - z) * new + z * before
+    return sequence_results(graph, p, h)
+
+
+def tree_results(graph, p, h):
+    roots = h[graph.roots].reshape(-1, h.shape[1])
+    return {"logits": roots @ p["head.W"] + p["head.b"], "hidden": h[:-1]}
+
+
+def sequence_results(graph, p, h):
+    last = h[graph.roots].reshape(-1, h.shape[1])
+    logits = last @ p["head.W"] + p["head.b"]
+    return {"logits": logits, "last": last, "hidden": h[:-1]}
