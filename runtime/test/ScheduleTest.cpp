@@ -224,3 +224,14 @@ TEST(Schedule, TooManyChildren) {
               "structures");
   }
 }
+
+// A function that gathers nothing runs over any structure.
+TEST(Schedule, NoSlotsTakeAnyNumberOfChildren) {
+  Forest forest;
+  forest.append({{}, {}, {}, {0, 1, 2}});
+  Schedule schedule;
+  schedule.build(forest, 0, ESPALIER_POLICY_BATCHED, false);
+  EXPECT_EQ(schedule.vertices(), 4);
+  EXPECT_EQ(schedule.leaves(), 3);
+  EXPECT_EQ(schedule.rootRow()[0], 3);
+}

@@ -33,7 +33,7 @@ bool Schedule::levelsInOnePass(const Forest &forest, uint32_t arity) {
   bool childrenFirst = true;
   for (int64_t v = 0; v < vertexCount; ++v) {
     int64_t begin = offsets[v], end = offsets[v + 1];
-    if (end - begin > (int64_t)arity)
+    if (arity != 0 && end - begin > (int64_t)arity)
       failArity(forest, v, arity);
     int32_t highest = -1;
     for (int64_t e = begin; e < end; ++e) {

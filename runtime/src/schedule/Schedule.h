@@ -30,8 +30,9 @@ class Forest;
 class Schedule {
 public:
   /// Orders the vertices of `forest`, which must be valid. The child table has
-  /// `arity` slots; a vertex with more children is an error. It has the rows
-  /// of leaves, all absent, only if `leafChildren` asks for them.
+  /// `arity` slots; a vertex with more children is an error, unless arity is
+  /// 0: then children only order the vertices. It has the rows of leaves, all
+  /// absent, only if `leafChildren` asks for them.
   void build(const Forest &forest, uint32_t arity, espalier_policy policy,
              bool leafChildren);
 
