@@ -116,6 +116,11 @@ class Checker:
         first = check("--batch-size", "0", "--threads", "2")
         again = check("--batch-size", "0", "--threads", "2")
         self.same(f"{variant.name}, a second run", again, first)
+        if variant.dtype == "f32":
+            for gemm in os.environ.get("ESPALIER_TEST_GEMM", "builtin").split():
+                os.environ["ESPALIER_GEMM"] = gemm
+                check()
+            del os.environ["ESPALIER_GEMM"]
         for flags in ablations:
             check(model=self.compile(variant, *flags))
 
