@@ -75,8 +75,13 @@ static LogicalResult writeFile(StringRef path, StringRef bytes) {
     stream << bytes;
     return Error::success();
   });
-  if (error)
-    return fail("cannot write '" + path + "': " + toString(std::move(error)));
+  if (error) {
+    // Some of LLVM's messages start with the path themselves.
+    std::string reason = toString(std::move(error));
+    StringRef rest(reason);
+    rest.consume_front(("'" + path + "': ").str());
+    return fail("cannot write '" + path + "': " + rest);
+  }
   return success();
 }
 
@@ -115,6 +120,8 @@ static LogicalResult compile() {
   DialectRegistry registry;
   espalier::registerAllDialects(registry);
   MLIRContext context(registry);
+  // Diagnostics show the line of the source instead.
+  context.printOpOnDiagnostic(false);
 
   espalier::PipelineOptions options;
   for (StringRef name : ablate) {

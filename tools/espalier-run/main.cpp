@@ -12,6 +12,7 @@
 #include "Options.h"
 #include "Run.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -20,8 +21,12 @@
 
 /// One line on standard error; `message` may have several.
 static int reportError(std::string message) {
-  for (size_t at = 0; (at = message.find('\n', at)) != std::string::npos;)
-    message.replace(at, 1, "; ");
+  for (size_t at = 0; (at = message.find('\n', at)) != std::string::npos;) {
+    size_t next =
+        std::min(message.find_first_not_of("\n ", at), message.size());
+    bool first = at != 0 && message[at - 1] == ':';
+    message.replace(at, next - at, first ? " " : "; ");
+  }
   std::fprintf(stderr, "espalier-run: error: %s\n", message.c_str());
   return 1;
 }

@@ -44,8 +44,9 @@ espalier::createTargetProcessor(llvm::StringRef cpu) {
     llvm::sort(list);
     features = llvm::join(list, ",");
   }
+  // Without a processor, because LLVM itself complains of unknown ones.
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
-      target->createMCSubtargetInfo(triple, name, features));
+      target->createMCSubtargetInfo(triple, "", ""));
   if (!subtarget->isCPUStringValid(name)) {
     std::string known;
     for (const llvm::SubtargetSubTypeKV &entry :
@@ -54,6 +55,7 @@ espalier::createTargetProcessor(llvm::StringRef cpu) {
     return llvm::createStringError("unknown processor '" + name +
                                    "'; known are native, " + known);
   }
+  subtarget.reset(target->createMCSubtargetInfo(triple, name, features));
 
   TargetProcessor processor;
   processor.machine.reset(target->createTargetMachine(
