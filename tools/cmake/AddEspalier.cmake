@@ -1,25 +1,38 @@
 # One line per library or tool of the compiler.
 
-# What every compiler target is built with. LLVM is built without exceptions
-# and with run-time type information.
+# What every compiler target is built with, and what programs that link the
+# installed libraries need of it: not the warnings. LLVM is built without
+# exceptions and with run-time type information.
 add_library(espalier_compiler_options INTERFACE)
 target_include_directories(espalier_compiler_options INTERFACE
-  ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include
-  ${PROJECT_SOURCE_DIR}/runtime/include)
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/include>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_include_directories(espalier_compiler_options SYSTEM INTERFACE
   ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 separate_arguments(ESPALIER_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_options(espalier_compiler_options INTERFACE
-  -fno-exceptions -Wall -Wextra -Werror -Wno-unused-parameter
+  $<BUILD_INTERFACE:-fno-exceptions>
+  $<BUILD_INTERFACE:-Wall> $<BUILD_INTERFACE:-Wextra> $<BUILD_INTERFACE:-Werror>
+  $<BUILD_INTERFACE:-Wno-unused-parameter>
   ${ESPALIER_LLVM_DEFINITIONS})
 target_link_libraries(espalier_compiler_options INTERFACE MLIR LLVM)
+set_target_properties(espalier_compiler_options PROPERTIES
+  EXPORT_NAME CompilerOptions)
+install(TARGETS espalier_compiler_options EXPORT EspalierTargets)
 
 # espalier_add_library(EspalierNN NN.cpp ... [LINK EspalierX ...] [DEPENDS t ...])
+# The package calls it Espalier::NN.
 function(espalier_add_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC espalier_compiler_options ${ARG_LINK})
   add_dependencies(${name} espalier-headers ${ARG_DEPENDS})
+  string(REGEX REPLACE "^Espalier" "" export_name ${name})
+  set_target_properties(${name} PROPERTIES EXPORT_NAME ${export_name})
+  install(TARGETS ${name} EXPORT EspalierTargets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
 # espalier_add_tool(espalier-opt espalier-opt.cpp ... [LINK EspalierX ...])

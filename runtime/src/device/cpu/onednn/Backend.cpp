@@ -155,7 +155,7 @@ private:
       Call *none = nullptr;
       if (idle[(start + i) % idle.size()].compare_exchange_strong(none,
                                                                   call.get())) {
-        call.release();
+        (void)call.release();
         return;
       }
     }
