@@ -166,6 +166,17 @@ LogicalResult RowSpaces::visit(Operation *op) {
       })
       .Case<vertex::YieldOp, func::ReturnOp, func::FuncOp, tensor::DimOp>(
           [&](Operation *) { return success(); })
+      .Case([&](tensor::ExtractSliceOp slice) {
+        if (!nn::isRowsType(slice.getType()))
+          return success();
+        // As many rows as its source, and as what it takes their number from.
+        for (Value size : slice.getSizes())
+          if (auto dim = size.getDefiningOp<tensor::DimOp>())
+            if (nn::isRowsType(dim.getSource().getType()) &&
+                failed(unite(dim.getSource(), slice.getResult(), op)))
+              return failure();
+        return unite(slice.getSource(), slice.getResult(), op);
+      })
       .Default([&](Operation *) {
         // All of its rows are the same rows.
         Value first;

@@ -46,7 +46,8 @@ public:
   }
 
   int64_t lanes(Type type) override {
-    return std::max<int64_t>(1, vectorBits / type.getIntOrFloatBitWidth());
+    int64_t bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+    return std::max<int64_t>(1, vectorBits / bits);
   }
 
 private:

@@ -19,8 +19,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CheckEntry.h"
 #include "KernelBuilder.h"
 #include "Program.h"
+#include "ReadWeight.h"
 
 #include "espalier/Analysis/RowSpaces.h"
 #include "espalier/Conversion/Passes.h"
@@ -463,7 +465,7 @@ private:
 
   LogicalResult lowerOp(tensor::ConcatOp op) {
     if (!isColumnConcat(op))
-      return success(); // Of weights: read by weightOf.
+      return success(); // Of a weight: read by weightOf.
     Operand place = destination(op.getResult());
     Operand part = place;
     for (Value piece : op.getInputs()) {
@@ -477,26 +479,14 @@ private:
   }
 
   LogicalResult lowerOp(tensor::ExtractSliceOp op) {
-    auto type = cast<RankedTensorType>(op.getType());
-    bool batched = nn::isRowsType(type);
-    if (rowOf(type).getRank() != 1 ||
-        rowOf(op.getSourceType()).getRank() != 1) {
-      if (!batched)
-        return success(); // Of a weight: read by weightOf.
-      return op.emitOpError("cannot be lowered: slices of rows are of rank 1");
-    }
-    int64_t offset = op.getStaticOffsets().back();
-    if (ShapedType::isDynamic(offset) || op.getStaticStrides().back() != 1 ||
-        (batched && op.getStaticOffsets().front() != 0))
-      return op.emitOpError(
-          "cannot be lowered: slices have a static offset and "
-          "stride 1");
+    if (rowOf(op.getType()).getRank() != 1)
+      return success(); // Of a weight: read by weightOf.
     FailureOr<Operand> source = viewOf(op.getSource(), op);
     if (failed(source))
       return failure();
     Operand part = *source;
-    part.column += offset;
-    part.elements = elementsOf(type);
+    part.column += op.getStaticOffsets().back();
+    part.elements = elementsOf(op.getType());
     view(op.getResult()) = part;
     return success();
   }
@@ -516,13 +506,6 @@ private:
       step.operands.push_back(destination(value));
       indexed.push_back(false);
     }
-    for (Type type :
-         llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
-                                  SmallVector<Type>(op->getResultTypes())))
-      if (getElementTypeOrSelf(type).isInteger(1))
-        return op->emitOpError("cannot keep values of i1 in memory; select on "
-                               "them in the same elementwise group");
-
     auto module = function->getParentOfType<ModuleOp>();
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     std::string name =
@@ -555,52 +538,19 @@ private:
 
   /// The weight that `value` is: a parameter, or rows and columns of one.
   FailureOr<Weight> weightOf(Value value, Operation *reader) {
-    auto type = cast<RankedTensorType>(value.getType());
-    if (auto concat = value.getDefiningOp<tensor::ConcatOp>();
-        concat && concat.getDim() == 1) {
-      std::optional<Weight> whole;
-      for (Value piece : concat.getInputs()) {
-        FailureOr<Weight> part = weightOf(piece, reader);
-        if (failed(part))
-          return failure();
-        if (!whole) {
-          whole = *part;
-          continue;
-        }
-        if (whole->buffer != part->buffer || whole->row != part->row)
-          return reader->emitOpError("expects the columns of its weight to be "
-                                     "of one parameter");
-        llvm::append_range(whole->begins, part->begins);
-        llvm::append_range(whole->counts, part->counts);
-      }
-      return *whole;
-    }
-    if (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>()) {
-      FailureOr<Weight> part = weightOf(slice.getSource(), reader);
-      if (failed(part))
-        return failure();
-      if (part->begins.size() != 1 ||
-          ShapedType::isDynamicShape(slice.getStaticOffsets()) ||
-          llvm::any_of(slice.getStaticStrides(),
-                       [](int64_t stride) { return stride != 1; }))
-        return reader->emitOpError("expects slices of weights to be static, "
-                                   "with stride 1");
-      part->row += slice.getStaticOffsets()[0];
-      part->k = type.getDimSize(0);
-      part->begins[0] += slice.getStaticOffsets()[1];
-      part->counts[0] = type.getDimSize(1);
-      return part;
-    }
-    FailureOr<Operand> source = viewOf(value, reader);
-    if (failed(source))
+    FailureOr<WeightPart> part = readWeight(value, reader);
+    if (failed(part))
       return failure();
-    BufferKind kind = program.buffers[source->buffer].kind;
+    FailureOr<Operand> matrix = viewOf(part->matrix, reader);
+    if (failed(matrix))
+      return failure();
+    BufferKind kind = program.buffers[matrix->buffer].kind;
     if (kind != BufferKind::parameter && kind != BufferKind::constant)
       return reader->emitOpError("expects its weight to be a parameter, a "
                                  "constant, or columns of one; weights are "
                                  "packed once, at load");
-    return Weight{
-        source->buffer, 0, type.getDimSize(0), {0}, {type.getDimSize(1)}};
+    return Weight{matrix->buffer, part->row, part->k, part->begins,
+                  part->counts};
   }
 
   func::FuncOp function;
@@ -621,18 +571,19 @@ struct LowerToModelPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
+    for (Operation &op : *module.getBody())
+      if (isa<ModuleOp, vertex::FuncOp>(op)) {
+        op.emitOpError("cannot be lowered")
+            << (isa<ModuleOp>(op) ? ": a model is one module"
+                                  : "; run batch-vertices first");
+        return signalPassFailure();
+      }
     SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
     for (func::FuncOp function : functions) {
       if (function->hasAttr(kKernelAttrName))
         continue;
-      if (function.isExternal()) {
-        function.emitOpError("has no body, and nothing to link it with");
+      if (failed(checkEntry(function)))
         return signalPassFailure();
-      }
-      if (!function.getBody().hasOneBlock()) {
-        function.emitOpError("has control flow, which an entry cannot have");
-        return signalPassFailure();
-      }
       FailureOr<RowSpaces> spaces = RowSpaces::compute(function);
       if (failed(spaces) ||
           failed(EntryLowering(function, *spaces, symbols, vectorBits).run()))

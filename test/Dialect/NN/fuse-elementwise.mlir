@@ -201,15 +201,23 @@ vertex.func @in_vertex_function() arity(0) {
   vertex.push "y" %1 : tensor<2x3xf32>
 }
 
-// What nobody reads is not fused. Scalars and vectors are not either.
-// CHECK-LABEL: @not_fused
+// What nobody reads goes, with all that only it needed.
+// CHECK-LABEL: @unread
+// CHECK-NEXT: return
+func.func @unread(%x: tensor<8xf32>) {
+  %0 = math.tanh %x : tensor<8xf32>
+  %1 = math.exp %0 : tensor<8xf32>
+  return
+}
+
+// Scalars and vectors are no tensors.
+// CHECK-LABEL: @scalars_and_vectors
 // CHECK-NOT: nn.elementwise
 // CHECK: return
-func.func @not_fused(%x: tensor<8xf32>, %s: f32, %v: vector<8xf32>) -> (f32, vector<8xf32>) {
-  %0 = math.tanh %x : tensor<8xf32>
-  %1 = math.tanh %s : f32
-  %2 = math.tanh %v : vector<8xf32>
-  return %1, %2 : f32, vector<8xf32>
+func.func @scalars_and_vectors(%s: f32, %v: vector<8xf32>) -> (f32, vector<8xf32>) {
+  %0 = math.tanh %s : f32
+  %1 = math.tanh %v : vector<8xf32>
+  return %0, %1 : f32, vector<8xf32>
 }
 
 // Existing groups are left alone, inside and out.

@@ -52,3 +52,19 @@ func.func @roots_of_another_graph(%g: !vertex.graph, %other: !vertex.graph, %x: 
   %2 = vertex.roots %other, %1 : tensor<?x8xf32>
   return %2 : tensor<?x8xf32>
 }
+
+// A pull that nobody reads goes; the apply may bind its name all the same.
+// CHECK-LABEL: vertex.func @unread_pull
+// CHECK-SAME: %[[B:.*]]: tensor<8xf32>) arity(0) {
+// CHECK-NEXT: vertex.push "y" %[[B]]
+vertex.func @unread_pull(%b: tensor<8xf32>) arity(0) {
+  %x = vertex.pull "x" : tensor<8xf32>
+  vertex.push "y" %b : tensor<8xf32>
+}
+// CHECK-LABEL: @binds_unread_pull
+// CHECK: vertex.apply @unread_pull(%{{.*}}) over %{{.*}} pull("x" = %{{.*}}) -> "y"
+func.func @binds_unread_pull(%g: !vertex.graph, %x: tensor<?x8xf32>, %b: tensor<8xf32>) -> tensor<?x8xf32> {
+  %y = vertex.apply @unread_pull(%b) over %g pull("x" = %x) -> "y"
+      : (tensor<8xf32>), (tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}

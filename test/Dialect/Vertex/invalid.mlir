@@ -59,6 +59,20 @@ vertex.func @f2_no_scatter(%b: tensor<8xf32>) state(tensor<8xf32>) arity(1) {
 
 // -----
 
+vertex.func @f2_scatter_without_state(%b: tensor<8xf32>) arity(1) {
+  // expected-error @+1 {{[F2] is in @f2_scatter_without_state, which has no state}}
+  vertex.scatter %b : tensor<8xf32>
+}
+
+// -----
+
+vertex.func @f2_gather_without_state() arity(1) {
+  // expected-error @+1 {{[F2] is in @f2_gather_without_state, which has no state}}
+  %0 = vertex.gather 0 : tensor<8xf32>
+}
+
+// -----
+
 // [F3] is SSA order, which MLIR checks.
 vertex.func @f3() state(tensor<8xf32>) arity(1) {
   // expected-error @+1 {{operand #0 does not dominate this use}}
@@ -265,17 +279,6 @@ vertex.func @f() arity(0) {
 func.func @a3_twice(%g: !vertex.graph, %x: tensor<?x8xf32>) {
   // expected-error @+1 {{[A3] binds "x" twice}}
   vertex.apply @f() over %g pull("x" = %x, "x" = %x) : (), (tensor<?x8xf32>, tensor<?x8xf32>) -> ()
-  return
-}
-
-// -----
-
-vertex.func @f() arity(0) {
-}
-
-func.func @a3_not_pulled(%g: !vertex.graph, %x: tensor<?x8xf32>) {
-  // expected-error @+1 {{[A3] binds "x", which @f does not pull}}
-  vertex.apply @f() over %g pull("x" = %x) : (), (tensor<?x8xf32>) -> ()
   return
 }
 

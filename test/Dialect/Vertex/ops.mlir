@@ -49,15 +49,6 @@ vertex.func @lstm.leaf(%W: tensor<4x8xf32>, %b: tensor<8xf32>)
 vertex.func @nothing() arity(0) {
 }
 
-// Nothing gathered and nothing scattered, in a function without state.
-// CHECK-LABEL: vertex.func @no_state() arity(1) {
-vertex.func @no_state() arity(1) {
-  // CHECK-NEXT: vertex.gather 0{{$}}
-  vertex.gather 0
-  // CHECK-NEXT: vertex.scatter{{$}}
-  vertex.scatter
-}
-
 // An empty body with parameters still has them.
 // CHECK-LABEL: vertex.func @only_parameters(%{{.*}}: tensor<2xf32>) arity(3) {
 vertex.func @only_parameters(%b: tensor<2xf32>) arity(3) {

@@ -23,14 +23,12 @@ struct BatchableConcat
   FailureOr<SmallVector<Value>> buildBatched(Operation *op, OpBuilder &builder,
                                              ValueRange operands) const {
     auto concat = cast<tensor::ConcatOp>(op);
-    if (!llvm::all_of(operands.getTypes(), isRowsType))
-      return op->emitOpError("has no batched form with an operand that is "
-                             "shared by all vertices");
     auto batched = tensor::ConcatOp::create(builder, op->getLoc(),
                                             getRowsType(concat.getType()),
                                             concat.getDim() + 1, operands);
     return SmallVector<Value>{batched};
   }
+  bool needsRows(Operation *) const { return true; }
 };
 
 struct BatchableExtractSlice

@@ -24,7 +24,19 @@ static Batched single(Operation *op) {
 // BatchableOpInterface
 //===----------------------------------------------------------------------===//
 
+/// Operators that work on rows of one dimension add one for the batch.
+static LogicalResult checkRank(Operation *op, Value row, int64_t rank) {
+  auto type = cast<RankedTensorType>(row.getType());
+  if (type.getRank() == rank)
+    return success();
+  return op->emitOpError("has no batched form over values of rank ")
+         << type.getRank() << "; expects rank " << rank << " in a vertex "
+         << "function, but got " << type;
+}
+
 Batched MatmulOp::buildBatched(OpBuilder &builder, ValueRange operands) {
+  if (failed(checkRank(*this, getInput(), 1)))
+    return failure();
   if (isRowsType(operands[1].getType()))
     return emitOpError("has no batched form with a weight that differs from "
                        "vertex to vertex");
@@ -32,6 +44,8 @@ Batched MatmulOp::buildBatched(OpBuilder &builder, ValueRange operands) {
 }
 
 Batched DenseOp::buildBatched(OpBuilder &builder, ValueRange operands) {
+  if (failed(checkRank(*this, getInput(), 1)))
+    return failure();
   if (isRowsType(operands[1].getType()) || isRowsType(operands[2].getType()))
     return emitOpError("has no batched form with a weight or bias that "
                        "differs from vertex to vertex");
@@ -40,6 +54,8 @@ Batched DenseOp::buildBatched(OpBuilder &builder, ValueRange operands) {
 }
 
 Batched EmbeddingOp::buildBatched(OpBuilder &builder, ValueRange operands) {
+  if (failed(checkRank(*this, getIds(), 0)))
+    return failure();
   if (isRowsType(operands[0].getType()))
     return emitOpError("has no batched form with a table that differs from "
                        "vertex to vertex");
@@ -48,6 +64,8 @@ Batched EmbeddingOp::buildBatched(OpBuilder &builder, ValueRange operands) {
 }
 
 Batched SoftmaxOp::buildBatched(OpBuilder &builder, ValueRange operands) {
+  if (failed(checkRank(*this, getInput(), 1)))
+    return failure();
   return single(SoftmaxOp::create(builder, getLoc(), operands[0]));
 }
 

@@ -25,15 +25,15 @@ struct ExpandDense : OpRewritePattern<DenseOp> {
   LogicalResult matchAndRewrite(DenseOp op,
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
+    Type row = op.getBias().getType();
+    if (op.getType() != row && !isRowsType(op.getType()))
+      return rewriter.notifyMatchFailure(op, "its batch is of static size");
     Value product =
         MatmulOp::create(rewriter, loc, op.getInput(), op.getWeight());
-    Type row = op.getBias().getType();
-    if (product.getType() == row) {
+    if (op.getType() == row) {
       rewriter.replaceOpWithNewOp<arith::AddFOp>(op, product, op.getBias());
       return success();
     }
-    if (!isRowsType(product.getType()))
-      return rewriter.notifyMatchFailure(op, "its batch is of static size");
     auto group = ElementwiseOp::create(rewriter, loc, op.getType(),
                                        ValueRange{product, op.getBias()});
     Block *body =

@@ -138,8 +138,11 @@ private:
                        [&](Operation *user) { return !inside.contains(user); }))
         outputs.push_back(op->getResult(0));
     }
-    if (outputs.empty())
-      return; // Dead code; left to the canonicaliser.
+    if (outputs.empty()) {
+      for (Operation *op : llvm::reverse(ops))
+        op->erase();
+      return;
+    }
 
     auto row = [](Type type) -> Type {
       return isRowsType(type) ? getRowType(type) : cast<RankedTensorType>(type);

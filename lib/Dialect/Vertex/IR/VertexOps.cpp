@@ -237,7 +237,11 @@ LogicalResult FuncOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 static LogicalResult verifyStates(Operation *op, StringRef label,
                                   TypeRange found) {
-  SmallVector<Type> expected = op->getParentOfType<FuncOp>().getStateTypes();
+  FuncOp function = op->getParentOfType<FuncOp>();
+  if (function.getState().empty())
+    return op->emitOpError("[F2] is in @")
+           << function.getSymName() << ", which has no state";
+  SmallVector<Type> expected = function.getStateTypes();
   if (found == TypeRange(expected))
     return success();
   InFlightDiagnostic diagnostic = op->emitOpError()
@@ -380,11 +384,7 @@ LogicalResult ApplyOp::verifySymbolUses(SymbolTableCollection &symbols) {
     for (FuncOp variant : variants)
       if (Type type = variant.getPulledType(name))
         row = type;
-    // A pull may have been folded away since it was bound.
-    if (!row && !function.getLeafAttr())
-      return emitOpError("[A3] binds \"")
-             << name << "\", which @" << function.getSymName()
-             << " does not pull";
+    // A pull that nobody read may have gone since it was bound.
     if (row && value.getType() != nn::getRowsType(row))
       return emitOpError("[A3] expects \"")
              << name << "\" to be " << nn::getRowsType(row) << ", but got "

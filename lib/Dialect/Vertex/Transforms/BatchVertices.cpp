@@ -87,7 +87,8 @@ public:
       }
       SmallVector<Value> operands;
       for (Value operand : op.getOperands())
-        operands.push_back(mapping.lookup(operand));
+        operands.push_back(batchable.needsRows() ? rowsOf(operand)
+                                                 : mapping.lookup(operand));
       FailureOr<SmallVector<Value>> results =
           batchable.buildBatched(builder, operands);
       if (failed(results))
@@ -309,7 +310,13 @@ struct BatchVerticesPass
         }
 
     SmallVector<ApplyOp> applies;
-    module.walk([&](ApplyOp apply) { applies.push_back(apply); });
+    module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op != module && op->hasTrait<OpTrait::SymbolTable>())
+        return WalkResult::skip(); // Has vertex functions of its own.
+      if (auto apply = dyn_cast<ApplyOp>(op))
+        applies.push_back(apply);
+      return WalkResult::advance();
+    });
     for (ApplyOp apply : applies) {
       auto function = symbols.lookup<FuncOp>(apply.getCallee());
       FuncOp leaf;

@@ -69,6 +69,8 @@ struct Classifier {
       return {Phase::path, "reads a child's state"};
     if (isa<ScatterOp>(op))
       return {Phase::path, "sets the vertex's state"};
+    if (isa<PullOp>(op))
+      return {Phase::eager, "pulled rows are there from the start"};
     if (isa<PushOp>(op))
       return {Phase::lazy, "no scatter depends on it"};
     bool gathered = afterGather.contains(&op);
@@ -91,15 +93,13 @@ struct Classifier {
   void run() {
     for (Operation &op : body) {
       auto [phase, reason] = classify(op);
-      // Pulled rows wait outside: pulling is where its first reader is.
-      if (isa<PullOp>(op))
-        phase = Phase::eager;
       phases[&op] = phase;
       op.setAttr(kPhaseAttrName, PhaseAttr::get(op.getContext(), phase));
       remark::analysis(op.getLoc(), remark::RemarkOpts::name("phase").category(
                                         "classify-operators"))
-          << op.getName().getStringRef() << " is " << stringifyPhase(phase)
-          << ": " << reason;
+          << remark::metric("operator", op.getName().getStringRef())
+          << remark::metric("phase", stringifyPhase(phase))
+          << remark::metric("reason", reason);
     }
   }
 

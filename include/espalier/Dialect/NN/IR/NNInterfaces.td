@@ -26,6 +26,11 @@ def BatchableOpInterface : OpInterface<"BatchableOpInterface"> {
       }],
       "::mlir::FailureOr<::llvm::SmallVector<::mlir::Value>>", "buildBatched",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands)>,
+    InterfaceMethod<[{
+        Whether `buildBatched` takes rows only: an operand that is shared by all
+        rows is then spread over them first.
+      }],
+      "bool", "needsRows", (ins), "", "return false;">,
   ];
 }
 

@@ -35,7 +35,7 @@ def Vertex_FuncOp : Vertex_Op<"func", [
     Constraints:
     (F1) arguments, state and every value inside are ranked tensors of static
     shape (no batch dimension) of f32, f64, i32 or i1;
-    (F2) at most one scatter, and exactly one if there is state;
+    (F2) exactly one scatter if there is state, no scatter or gather if not;
     (F3) the scatter comes after every gather it depends on (SSA order);
     (F4) pull names with different types, or pushed names twice, are rejected;
     (F5) `leaf` names a vertex function of arity 0 with the same arguments,
@@ -103,7 +103,7 @@ def Vertex_GatherOp : Vertex_Op<"gather", [Pure, HasParent<"FuncOp">]> {
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$slot);
   let results = (outs Variadic<AnyRankedTensor>:$states);
-  let assemblyFormat = "$slot attr-dict (`:` type($states)^)?";
+  let assemblyFormat = "$slot attr-dict `:` type($states)";
   let hasVerifier = 1;
 }
 
@@ -117,7 +117,7 @@ def Vertex_ScatterOp : Vertex_Op<"scatter", [HasParent<"FuncOp">]> {
     ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$states);
-  let assemblyFormat = "($states^)? attr-dict (`:` type($states)^)?";
+  let assemblyFormat = "$states attr-dict `:` type($states)";
   let hasVerifier = 1;
 }
 
@@ -166,8 +166,9 @@ def Vertex_ApplyOp : Vertex_Op<"apply", [Pure,
     Constraints:
     (A1) the callee is a vertex function in this module;
     (A2) arguments match its parameters in number and type;
-    (A3) every name that it pulls is bound once, to rows of the pulled type;
-    names that it does not pull are not bound;
+    (A3) every name that it pulls is bound once, to rows of the pulled type; a
+    name that it does not pull, e.g. because nobody read what it pulled, is
+    ignored;
     (A4) every name that it pushes is listed once, with rows of the pushed
     type; names that it does not push are not listed.
 
