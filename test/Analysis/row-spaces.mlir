@@ -1,0 +1,83 @@
+// Rows that meet in an operator must stand for the same things, one by one.
+// lower-to-model reports where they do not.
+// RUN: espalier-opt %s -split-input-file --lower-to-model -verify-diagnostics
+
+// Rows in the caller's order beside rows in schedule order.
+func.func @order(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x8xf32> {nn.input = "x"}) {
+  %0 = vertex.pull_rows %g, %x : tensor<?x8xf32>
+  // expected-error @+2 {{mixes rows of the vertices in the caller's order of graph #0 with rows of all vertices of graph #0}}
+  // expected-note @+1 {{vertex.roots reads a row a structure from rows of vertices; vertex.apply works row by row}}
+  %1 = tensor.concat dim(1) %x, %0 : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x16xf32>
+  return
+}
+
+// -----
+
+// A row a structure beside a row a vertex.
+func.func @roots(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x8xf32> {nn.input = "x"}) {
+  %0 = vertex.roots %g, %x : tensor<?x8xf32>
+  // expected-error @+2 {{mixes rows of the structures of graph #0 with rows of the vertices in the caller's order of graph #0}}
+  // expected-note @+1 {{vertex.roots reads a row a structure from rows of vertices; vertex.apply works row by row}}
+  %1 = tensor.concat dim(1) %0, %x : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x16xf32>
+  return
+}
+
+// -----
+
+// Leaves' rows beside inner ones.
+func.func @places(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x8xf32> {nn.input = "x"}) {
+  %0 = vertex.pull_rows %g, %x at leaves : tensor<?x8xf32>
+  %1 = vertex.pull_rows %g, %x at inner : tensor<?x8xf32>
+  // expected-error @+2 {{mixes rows of the leaves of graph #0 with rows of the inner vertices of graph #0}}
+  // expected-note @+1 {{vertex.roots reads}}
+  %2 = tensor.concat dim(1) %0, %1 : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x16xf32>
+  return
+}
+
+// -----
+
+// The same vertices' rows, but of two graphs.
+func.func @graphs(%a: !vertex.graph {nn.input = "a"}, %b: !vertex.graph {nn.input = "b"}, %x: tensor<?x8xf32> {nn.input = "x"}) {
+  %0 = vertex.pull_rows %a, %x : tensor<?x8xf32>
+  // expected-error @+1 {{mixes rows of the vertices in the caller's order of graph #0 with rows of the vertices in the caller's order of graph #1}}
+  %1 = vertex.pull_rows %b, %x : tensor<?x8xf32>
+  return
+}
+
+// -----
+
+// The loop over inner vertices takes their rows only.
+func.func @tasks(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x8xf32> {nn.input = "x"}) {
+  %l = vertex.pull_rows %g, %x at leaves : tensor<?x8xf32>
+  %all = vertex.pull_rows %g, %x : tensor<?x8xf32>
+  // expected-error @+2 {{mixes rows of all vertices of graph #0 with rows of the inner vertices of graph #0}}
+  // expected-note @+1 {{vertex.roots reads}}
+  %s = vertex.tasks %g arity 1 init(%l : tensor<?x8xf32>) eager(%all : tensor<?x8xf32>) states 1 -> (tensor<?x8xf32>) {
+  ^bb0(%done: tensor<?x8xf32>, %t: tensor<?x8xf32>):
+    vertex.yield(%t) : tensor<?x8xf32>
+  }
+  return
+}
+
+// -----
+
+// With one graph, an input of rows that nothing else constrains has a row a
+// vertex, in the caller's order: no error.
+func.func @unconstrained(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x8xf32> {nn.input = "x"}) -> (tensor<?x8xf32> {nn.output = "y"}) {
+  return %x : tensor<?x8xf32>
+}
+
+// -----
+
+// With none, or two, it could be anything.
+// expected-error @+1 {{has 0 graph arguments, and nothing says whose rows argument #0 has}}
+func.func @no_graph(%x: tensor<?x8xf32> {nn.input = "x"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{has 2 graph arguments, and nothing says whose rows argument #2 has}}
+func.func @two_graphs(%a: !vertex.graph {nn.input = "a"}, %b: !vertex.graph {nn.input = "b"}, %x: tensor<?x8xf32> {nn.input = "x"}) {
+  return
+}
