@@ -58,7 +58,7 @@ list() {
 }
 
 install_packages() {
-  command -v apt-get >/dev/null && command -v dpkg-query >/dev/null ||
+  command -v apt-get >/dev/null ||
     fail "this is not Debian: apt-get was not found. Install what 'tools/setup.sh --list' names by other means, and build with 'cmake --preset release'"
   local package missing=() unknown=() sudo=()
   for package in "${packages[@]}"; do
