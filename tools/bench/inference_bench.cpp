@@ -166,11 +166,22 @@ int main(int argc, char **argv) {
       sizes = {1, 16, 64, 256};
     Vocabulary vocabulary;
     Forest forest = readStructures(argv[2], argv[3], vocabulary, true);
+    double start = now() * 1e-6;
     std::unique_ptr<Module> module = Module::load(argv[1]);
-    Weights weights = randomWeights(module->entry(nullptr), 1);
-    std::printf("%s, %ld structures, %ld vertices, median of %d passes\n\n",
+    double loaded = now() * 1e-6;
+    const espalier_entry &entry = module->entry(nullptr);
+    Weights weights = randomWeights(entry, 1);
+    double filled = now() * 1e-6;
+    {
+      Session session(*module, entry, weights, {});
+      session.run(forest.slice(0, 1), {});
+    }
+    double called = now() * 1e-6;
+    std::printf("%s, %ld structures, %ld vertices, median of %d passes; load "
+                "and first call %.1f ms\n\n",
                 module->model().name, (long)forest.structures(),
-                (long)forest.vertices(), repeat);
+                (long)forest.vertices(), repeat,
+                loaded - start + called - filled);
     std::printf("| batch | struct/s | /oneDNN | /builtin | GFLOP/s | ns/vertex "
                 "scheduling | sched %% | copy %% | GEMM %% | kernel %% | rest "
                 "%% | serial struct/s |\n"
