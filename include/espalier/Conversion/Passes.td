@@ -24,15 +24,25 @@ def LowerToModelPass : Pass<"lower-to-model", "::mlir::ModuleOp"> {
     Needs: `batch-vertices`; arguments and results named by `nn.param`,
     `nn.input` and `nn.output`.
     Guarantees: only `model.entry` and kernel functions are left.
-    Limits: an operator that is neither a row operator, nor a matmul, embedding
-    or concatenation, nor has RowKernelOpInterface is an error.
+    Limits: an operator that is neither a row operator, nor a matmul, embedding,
+    slice or concatenation, nor has RowKernelOpInterface is an error. So are
+    tensors in memory of other elements than f32, f64 and i32, and batches of
+    static size.
 
     ```mlir
-    %0 = nn.matmul %x, %W : tensor<?x8xf32>, tensor<8x4xf32>
+    %p = vertex.pull_rows %g, %x : tensor<?x8xf32>
+    %0 = nn.matmul %p, %W : tensor<?x8xf32>, tensor<8x4xf32>
+    %y = vertex.push_rows %g, %0 : tensor<?x4xf32>
     ```
-    becomes a step
+    becomes
     ```mlir
-    model.matmul %x <row 0, 0 for 8> by %w to %0 <row 0, 0 for 4>
+    model.phase "eager" rows vertices of 0 {
+      model.copy %x <caller 0, 0 for 8> to %p <row 0, 0 for 8>
+      model.matmul %p <row 0, 0 for 8> by %w to %0 <row 0, 0 for 4>
+    }
+    model.phase "eager" rows vertices of 0 {
+      model.copy %0 <row 0, 0 for 4> to %y <caller 0, 0 for 4>
+    }
     ```
   }];
   let options = [
@@ -77,11 +87,21 @@ def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
     Limits: none.
 
     ```mlir
-    func.func private @k(%operands: !llvm.ptr, %begin: i64, %end: i64)
+    func.func private @kernel(%operands: !llvm.ptr, %begin: i64, %end: i64) attributes {model.kernel} {
+      %0 = llvm.load %operands : !llvm.ptr -> vector<8xf32>
+      %1 = arith.addf %0, %0 : vector<8xf32>
+      llvm.store %1, %operands : vector<8xf32>, !llvm.ptr
+      return
+    }
     ```
     becomes
     ```mlir
-    llvm.func @k(%operands: !llvm.ptr, %begin: i64, %end: i64)
+    llvm.func @kernel(%operands: !llvm.ptr, %begin: i64, %end: i64) attributes {model.kernel, sym_visibility = "private"} {
+      %0 = llvm.load %operands : !llvm.ptr -> vector<8xf32>
+      %1 = llvm.fadd %0, %0 : vector<8xf32>
+      llvm.store %1, %operands : vector<8xf32>, !llvm.ptr
+      llvm.return
+    }
     ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect",

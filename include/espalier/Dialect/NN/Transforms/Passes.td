@@ -18,7 +18,7 @@ def ExpandDensePass : Pass<"expand-dense"> {
 
     Needs: nothing.
     Guarantees: no `nn.dense` is left; results are equal bit by bit.
-    Limits: none.
+    Limits: a batch of static size is an error.
 
     ```mlir
     %y = nn.dense %x, %W, %b : tensor<8xf32>, tensor<8x4xf32>, tensor<4xf32>
@@ -80,7 +80,8 @@ def FuseElementwisePass : Pass<"fuse-elementwise"> {
     Guarantees: every operator with the trait ElementwiseMappable on tensors of
     floats is in an `nn.elementwise`; results are equal bit by bit; no cycle is
     ever made: an edge is left alone if merging its two groups would let a path
-    leave the group and come back.
+    leave the group and come back; elementwise operators that nobody reads are
+    gone.
     Limits: two operators that only share an operand are not directly linked,
     and stay apart.
     Reports: remark `group` in category `fuse-elementwise` with the number of

@@ -70,11 +70,22 @@ def ClassifyOperatorsPass : Pass<"classify-operators", "::mlir::ModuleOp"> {
     one.
     Limits: none.
     Reports: remark `phase` in category `classify-operators` on each operator,
-    with the reason.
+    with its name, its phase and the reason.
 
+    ```mlir
+    %x = vertex.pull "x" : tensor<8xf32>
+    %h = vertex.gather 0 : tensor<8xf32>
+    %0 = arith.addf %h, %x : tensor<8xf32>
+    vertex.scatter %0 : tensor<8xf32>
+    vertex.push "h" %0 : tensor<8xf32>
+    ```
+    becomes
     ```mlir
     %x = vertex.pull "x" {vertex.phase = #vertex.phase<eager>} : tensor<8xf32>
     %h = vertex.gather 0 {vertex.phase = #vertex.phase<path>} : tensor<8xf32>
+    %0 = arith.addf %h, %x {vertex.phase = #vertex.phase<path>} : tensor<8xf32>
+    vertex.scatter %0 {vertex.phase = #vertex.phase<path>} : tensor<8xf32>
+    vertex.push "h" %0 {vertex.phase = #vertex.phase<lazy>} : tensor<8xf32>
     ```
   }];
 }
@@ -89,22 +100,27 @@ def BatchVerticesPass : Pass<"batch-vertices", "::mlir::ModuleOp"> {
 
     Needs: `classify-operators` and `fuse-elementwise` (with `singletons` where
     fusion is not wanted).
-    Guarantees: no `vertex.apply` and no `vertex.func` is left; every operator
-    is in its form over rows.
-    Limits: an operator without BatchableOpInterface is an error; so is a
-    product with a weight that differs from vertex to vertex.
+    Guarantees: no `vertex.apply` and no `vertex.func` of the module is left;
+    every operator is in its form over rows.
+    Limits: an operator without BatchableOpInterface is an error; so are a
+    product with a weight that differs from vertex to vertex, and a layer over
+    values of rank 2. Modules inside the module are left alone.
 
     ```mlir
     %h = vertex.apply @sum() over %g pull("x" = %e) -> "h"
         : (), (tensor<?x8xf32>) -> tensor<?x8xf32>
     ```
-    with F adding the child's state to x becomes
+    with F adding the child's state to x, in a group, becomes
     ```mlir
     %x = vertex.pull_rows %g, %e : tensor<?x8xf32>
     %s = vertex.tasks %g arity 1 eager(%x : tensor<?x8xf32>) states 1 -> (tensor<?x8xf32>) {
     ^bb0(%done: tensor<?x8xf32>, %x_task: tensor<?x8xf32>):
       %c = vertex.gather_rows %done[0] : tensor<?x8xf32>
-      %n = nn.elementwise(%c, %x_task) ...
+      %n = nn.elementwise(%c, %x_task) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32> {
+      ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+        %0 = arith.addf %a, %b : tensor<8xf32>
+        nn.yield %0 : tensor<8xf32>
+      }
       vertex.yield(%n) : tensor<?x8xf32>
     }
     %h = vertex.push_rows %g, %s : tensor<?x8xf32>
