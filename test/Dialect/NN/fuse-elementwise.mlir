@@ -163,6 +163,46 @@ func.func @conditions(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
   return %1 : tensor<8xf32>
 }
 
+// A condition is computed by each of its readers, which another operator keeps
+// apart here, and without fusion too.
+// CHECK-LABEL: @condition_of_two_groups
+// CHECK: %[[FIRST:.*]] = nn.elementwise
+// CHECK: arith.cmpf olt
+// CHECK: arith.select
+// CHECK: %[[PRODUCT:.*]] = nn.matmul %[[FIRST]]
+// CHECK: nn.elementwise
+// CHECK: arith.cmpf olt
+// CHECK: arith.select
+// CHECK: nn.yield %{{.*}} : tensor<8xf32>
+// ALONE-LABEL: @condition_of_two_groups
+// ALONE-NOT: tensor<8xi1> {
+// ALONE: return
+func.func @condition_of_two_groups(%x: tensor<8xf32>, %y: tensor<8xf32>, %W: tensor<8x8xf32>) -> tensor<8xf32> {
+  %0 = arith.cmpf olt, %x, %y : tensor<8xf32>
+  %1 = arith.select %0, %x, %y : tensor<8xi1>, tensor<8xf32>
+  %2 = nn.matmul %1, %W : tensor<8xf32>, tensor<8x8xf32>
+  %3 = arith.select %0, %2, %1 : tensor<8xi1>, tensor<8xf32>
+  return %3 : tensor<8xf32>
+}
+
+// So is what a condition is made of: four comparisons for two readers.
+// CHECK-LABEL: @condition_of_conditions
+// CHECK-NOT: -> tensor<8xi1>
+// CHECK: return
+// ALONE-LABEL: @condition_of_conditions
+// ALONE-NOT: -> tensor<8xi1>
+// ALONE-COUNT-4: arith.cmpf
+// ALONE-NOT: arith.cmpf
+// ALONE: return
+func.func @condition_of_conditions(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = arith.cmpf olt, %x, %y : tensor<8xf32>
+  %1 = arith.cmpf ogt, %x, %y : tensor<8xf32>
+  %2 = arith.ori %0, %1 : tensor<8xi1>
+  %3 = arith.select %2, %x, %y : tensor<8xi1>, tensor<8xf32>
+  %4 = arith.select %2, %y, %x : tensor<8xi1>, tensor<8xf32>
+  return %3, %4 : tensor<8xf32>, tensor<8xf32>
+}
+
 // Types may change on the way, shapes may not.
 // CHECK-LABEL: @types
 // CHECK: nn.elementwise(%{{.*}}) : (tensor<8xf32>) -> tensor<8xf64>

@@ -19,6 +19,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -56,21 +57,45 @@ public:
       : block(block), singletons(singletons) {}
 
   void run() {
+    duplicateConditions();
     for (Operation &op : block)
       if (isFusible(op)) {
         groups.insert(&op);
         order.push_back(&op);
       }
+    mergeLinks(isCondition);
     if (!singletons)
-      for (Operation *op : order)
-        for (Value operand : op->getOperands())
-          if (Operation *producer = operand.getDefiningOp())
-            if (producer->getBlock() == &block && isFusible(*producer))
-              merge(producer, op);
+      mergeLinks([](Value) { return true; });
     outline();
   }
 
 private:
+  /// Conditions live in registers only, so that each is in its reader's group.
+  static bool isCondition(Value value) {
+    return getElementTypeOrSelf(value.getType()).isInteger(1);
+  }
+
+  /// Gives each reader of a condition one of its own.
+  void duplicateConditions() {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+      if (!isFusible(op) || !isCondition(op.getResult(0)) || op.use_empty())
+        continue;
+      llvm::SetVector<Operation *> readers(op.user_begin(), op.user_end());
+      for (Operation *reader : llvm::drop_begin(readers))
+        reader->replaceUsesOfWith(op.getResult(0),
+                                  OpBuilder(&op).clone(op)->getResult(0));
+    }
+  }
+
+  void mergeLinks(llvm::function_ref<bool(Value)> isWanted) {
+    for (Operation *op : order)
+      for (Value operand : op->getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          if (producer->getBlock() == &block && isFusible(*producer) &&
+              isWanted(operand))
+            merge(producer, op);
+  }
+
   bool inGroup(Operation *op, Operation *leader) const {
     return groups.contains(op) && groups.getLeaderValue(op) == leader;
   }

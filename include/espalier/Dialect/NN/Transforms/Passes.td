@@ -81,7 +81,8 @@ def FuseElementwisePass : Pass<"fuse-elementwise"> {
     floats is in an `nn.elementwise`; results are equal bit by bit; no cycle is
     ever made: an edge is left alone if merging its two groups would let a path
     leave the group and come back; elementwise operators that nobody reads are
-    gone.
+    gone. Conditions (i1) are in the group that reads them, once for each reader,
+    also without fusion: nothing keeps them in memory.
     Limits: two operators that only share an operand are not directly linked,
     and stay apart.
     Reports: remark `group` in category `fuse-elementwise` with the number of
@@ -103,8 +104,8 @@ def FuseElementwisePass : Pass<"fuse-elementwise"> {
   }];
   let options = [
     Option<"singletons", "singletons", "bool", "false",
-           "Leave every operator in a group of its own (no fusion): the "
-           "reference that fusion is compared with">,
+           "Leave every operator in a group of its own, but for conditions (no "
+           "fusion): the reference that fusion is compared with">,
   ];
   let dependentDialects = ["::espalier::nn::NNDialect"];
 }
