@@ -191,6 +191,22 @@ func.func @spread_constant(%g: !vertex.graph {nn.input = "g"}) -> (tensor<?x8xf3
 
 // -----
 
+// The root of a structure without vertices is zeros, so a row that is the same
+// for all vertices is not the root of all structures.
+// CHECK-LABEL: model.entry @roots_of_spread
+// CHECK: %[[B:.*]] = model.buffer parameter "b"
+// CHECK: %[[Y:.*]] = model.buffer output "y" rows structures
+// CHECK: model.copy %[[B]] <shared 0, 0 for 8> to %[[ROWS:.*]] <row 0, 0 for 8>
+// CHECK: model.phase "structures" rows structures of 0 {
+// CHECK-NEXT: model.copy %[[ROWS]] <root 0, 0 for 8> to %[[Y]] <row 0, 0 for 8>
+func.func @roots_of_spread(%g: !vertex.graph {nn.input = "g"}, %b: tensor<8xf32> {nn.param = "b"}) -> (tensor<?x8xf32> {nn.output = "y"}) {
+  %rows = vertex.spread_rows %g, %b : tensor<8xf32> -> tensor<?x8xf32>
+  %y = vertex.root_rows %g, %rows : tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}
+
+// -----
+
 // A slice of rows is a view: columns 4 to 8.
 // CHECK-LABEL: model.entry @slice
 // CHECK: model.launch @slice.kernel0(%{{.*}}, %{{.*}}) at [#model.at<caller 0, 4 for 4>, #model.at<row 0, 0 for 4>]

@@ -326,6 +326,14 @@ private:
     if (failed(source))
       return failure();
     Operand root = *source;
+    if (root.access == Access::shared) {
+      // The row of every vertex, but not of a structure that has none.
+      RowSpace space = running(rows);
+      root = rowOperand(program.addBuffer(BufferKind::dynamic, "", space,
+                                          rowOf(rows.getType())),
+                        rows.getType());
+      addCopy(*source, root, space, op->getLoc());
+    }
     if (root.access == Access::row)
       root.access = Access::root;
     else if (root.access == Access::caller)
