@@ -3,6 +3,8 @@
 //
 // Gate columns of W, U and b: i, f_left, f_right, o, u. Rows of U: the left
 // child's h, then the right child's.
+//
+// Entry `classify`: `logits`, a row a tree, and `hidden`, a row a vertex.
 
 vertex.func @tree_lstm(%W: tensor<300x1280xf32>, %U: tensor<512x1280xf32>,
                        %b: tensor<1280xf32>)

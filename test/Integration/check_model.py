@@ -147,11 +147,11 @@ class Checker:
         """A chain of 100,000 vertices, and for trees the deepest of that many;
         then no structure at all."""
         library, weights, file = self.prepare(variant)
-        structures = [forests.chain(100000)]
+        deep = [forests.chain(100000)]
         if self.arity == 2:
-            structures.append(forests.comb(100001))
+            deep.append(forests.comb(100001))
         path = self.path("deep.jsonl")
-        for structures in structures, []:
+        for structures in deep, []:
             words = forests.words(14, structures, variant.table)
             forests.write(path, structures, words)
             expected = self.reference(weights, structures, words)
