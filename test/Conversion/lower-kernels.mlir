@@ -46,6 +46,23 @@ func.func private @libm(%x: !llvm.ptr, %begin: i64, %end: i64) attributes {model
   return
 }
 
+// What LLVM has no instruction for, but a formula.
+// CHECK: llvm.func @formulas
+// CHECK: llvm.sdiv
+// CHECK: llvm.select
+// CHECK: llvm.intr.minimum
+func.func private @formulas(%x: !llvm.ptr, %y: !llvm.ptr, %z: !llvm.ptr) attributes {model.kernel} {
+  %0 = llvm.load %x : !llvm.ptr -> vector<4xi32>
+  %1 = arith.floordivsi %0, %0 : vector<4xi32>
+  llvm.store %1, %x : vector<4xi32>, !llvm.ptr
+  %2 = llvm.load %x : !llvm.ptr -> vector<4xf32>
+  %low = llvm.load %y : !llvm.ptr -> vector<4xf32>
+  %high = llvm.load %z : !llvm.ptr -> vector<4xf32>
+  %3 = math.clampf %2 to [%low, %high] : vector<4xf32>
+  llvm.store %3, %x : vector<4xf32>, !llvm.ptr
+  return
+}
+
 // Softmax reduces vectors and broadcasts scalars.
 // CHECK: llvm.func @reduction
 // CHECK: llvm.intr.vector.reduce.fmaximum

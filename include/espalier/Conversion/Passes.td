@@ -84,7 +84,8 @@ def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
 
     Needs: `lower-to-model`, and `expand-math` for speed.
     Guarantees: functions are `llvm.func`.
-    Limits: none.
+    Limits: what neither the LLVM dialect nor libm has is an error: ipowi,
+    fpowi, isinf, isnormal.
 
     ```mlir
     func.func private @kernel(%operands: !llvm.ptr, %begin: i64, %end: i64) attributes {model.kernel} {
