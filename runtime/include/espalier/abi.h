@@ -13,10 +13,10 @@
  * steps that work row by row over one range of rows:
  *
  *   entry classify
- *     phase leaves   (rows LEAVES)      embed, matmul, kernel
- *     phase tasks    (rows TASKS)       copy, copy, matmul, kernel
- *     phase push     (rows VERTICES)    copy
- *     phase readout  (rows STRUCTURES)  copy, matmul, kernel
+ *     phase leaves      (rows LEAVES)       embed, matmul, kernel
+ *     phase path        (rows INNER_TASKS)  copy, copy, matmul, kernel
+ *     phase lazy        (rows VERTICES)     copy
+ *     phase structures  (rows STRUCTURES)   copy, matmul, kernel
  *
  * A row is a vertex in schedule order: vertices without children come first
  * (task 0), then task after task. Because every step of a phase touches only
@@ -24,10 +24,14 @@
  * blocks of rows that run independently; values that only live inside a
  * phase need no more memory than one block (see ESPALIER_BUFFER_SCRATCH).
  *
- * Rules of change: a field is only ever appended and the minor version
- * raised; everything else raises the major version. All strings and tables
- * are constant and live as long as the library is loaded. Nothing here is
- * written after load, so any number of threads may read it.
+ * Rules of change: tables are arrays of structs, so any change of a struct
+ * raises the major version; new kinds, rows, accesses and element types raise
+ * the minor version. A runtime reads models of its own major version and of
+ * its own or an earlier minor version.
+ *
+ * All strings and tables are constant and live as long as the library is
+ * loaded. Nothing here is written after load, so any number of threads may
+ * read it.
  *
  *===----------------------------------------------------------------------===*/
 #ifndef ESPALIER_ABI_H
@@ -227,8 +231,8 @@ typedef struct espalier_entry {
   uint32_t weight_count;
   uint32_t phase_count;
   const espalier_graph_desc *graphs;
-  /* Inputs in argument order, then outputs in result order, come before the
-   * others among buffers of their kind. */
+  /* Kinds may be mixed; among inputs the order is that of the arguments, among
+   * outputs that of the results. */
   const espalier_buffer_desc *buffers;
   const espalier_weight *weights;
   const espalier_phase *phases;

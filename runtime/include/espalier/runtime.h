@@ -87,14 +87,17 @@ typedef struct espalier_named_tensor {
 /* A compiled model, loaded. Immutable; may be shared by any threads. */
 typedef struct espalier_module espalier_module;
 
-/* Loads the shared library at `path`. INCOMPATIBLE if it was built for another
- * major ABI version or needs processor features that this machine lacks. */
+/* Loads the shared library at `path`. NOT_FOUND if there is none, MALFORMED if
+ * it is no compiled model, INCOMPATIBLE if it was built for an ABI version that
+ * this runtime does not read (see abi.h) or needs processor features that this
+ * machine lacks. */
 ESPALIER_API espalier_status espalier_module_load(const char *path,
                                                   espalier_module **out);
 /* The same for a model that is linked into the program. */
 ESPALIER_API espalier_status
 espalier_module_from_model(const espalier_model *model, espalier_module **out);
-/* The model's tables, e.g. to list entries and parameters. */
+/* The model's tables, e.g. to list entries and parameters; they live as long
+ * as the module. */
 ESPALIER_API const espalier_model *
 espalier_module_model(const espalier_module *module);
 ESPALIER_API void espalier_module_destroy(espalier_module *module);
@@ -108,7 +111,8 @@ typedef struct espalier_weights espalier_weights;
  * is truncated, has overlapping or out-of-range tensors, or trailing bytes. */
 ESPALIER_API espalier_status espalier_weights_open(const char *path,
                                                    espalier_weights **out);
-/* Weights from `count` tensors of the caller, which are copied. */
+/* Weights from `count` tensors of the caller, which are copied.
+ * INVALID_ARGUMENT if a name is there twice. */
 ESPALIER_API espalier_status espalier_weights_create(
     const espalier_named_tensor *tensors, size_t count, espalier_weights **out);
 /* Random weights for `entry` (NULL: the module's only entry) of `module`:
@@ -127,6 +131,7 @@ ESPALIER_API void espalier_weights_destroy(espalier_weights *weights);
 /* A batch of input graphs with per-vertex fields. */
 typedef struct espalier_structures espalier_structures;
 
+/* No structures, to be appended. */
 ESPALIER_API espalier_status
 espalier_structures_create(espalier_structures **out);
 /* Appends one structure of `vertices` vertices. The children of vertex v are
@@ -141,6 +146,7 @@ espalier_structures_append(espalier_structures *structures, int64_t vertices,
 ESPALIER_API espalier_status
 espalier_structures_set_field(espalier_structures *structures, const char *name,
                               const espalier_tensor *tensor);
+/* The number of structures, and that of their vertices; 0 for NULL. */
 ESPALIER_API int64_t
 espalier_structures_count(const espalier_structures *structures);
 ESPALIER_API int64_t
@@ -160,8 +166,10 @@ espalier_vocabulary_open(const char *path, espalier_vocabulary **out);
 /* Empty, to be built by espalier_structures_read. */
 ESPALIER_API espalier_status
 espalier_vocabulary_create(espalier_vocabulary **out);
+/* Writes the file that espalier_vocabulary_open reads, atomically. */
 ESPALIER_API espalier_status espalier_vocabulary_save(
     const espalier_vocabulary *vocabulary, const char *path);
+/* The number of tokens; 0 for NULL. */
 ESPALIER_API int64_t
 espalier_vocabulary_size(const espalier_vocabulary *vocabulary);
 ESPALIER_API void espalier_vocabulary_destroy(espalier_vocabulary *vocabulary);
@@ -206,7 +214,10 @@ ESPALIER_API espalier_status espalier_session_create(
     const espalier_module *module, const espalier_weights *weights,
     const espalier_session_options *options, espalier_session **out);
 /* Runs the entry over `structures`. Its arguments are found by name among
- * `inputs`, then among the fields of `structures`. */
+ * `inputs`, then among the fields of `structures`; the data of both must stay
+ * until the call returns. NOT_FOUND for a missing argument, INVALID_ARGUMENT
+ * for one of another shape or dtype, an id outside its table, or a vertex with
+ * more children than the entry reads. */
 ESPALIER_API espalier_status espalier_session_run(
     espalier_session *session, const espalier_structures *structures,
     const espalier_named_tensor *inputs, size_t input_count,
@@ -236,8 +247,10 @@ typedef struct espalier_stats {
   int64_t allocated_bytes;
 } espalier_stats;
 
+/* Counts and times of all runs since the last reset. */
 ESPALIER_API espalier_status
 espalier_session_stats(const espalier_session *session, espalier_stats *out);
+/* Sets all of them, and the timeline, to nothing. */
 ESPALIER_API void espalier_session_reset_stats(espalier_session *session);
 /* Writes the timeline of all runs since the last reset in the Chrome trace
  * format (load it in Perfetto). Needs `profile`. */
@@ -245,12 +258,15 @@ ESPALIER_API espalier_status
 espalier_session_write_trace(const espalier_session *session, const char *path);
 ESPALIER_API void espalier_session_destroy(espalier_session *session);
 
+/* The number of results; 0 for NULL. */
 ESPALIER_API size_t espalier_result_count(const espalier_result *result);
 /* The index-th result in the entry's order. The view lives as long as
  * `result`. */
 ESPALIER_API espalier_status espalier_result_at(const espalier_result *result,
                                                 size_t index,
                                                 espalier_named_tensor *out);
+/* The result of this name; NOT_FOUND lists those there are. The view lives as
+ * long as `result`. */
 ESPALIER_API espalier_status espalier_result_tensor(
     const espalier_result *result, const char *name, espalier_tensor *out);
 ESPALIER_API void espalier_result_destroy(espalier_result *result);

@@ -13,11 +13,10 @@
 // (GemmBuiltin.h). For f32 the environment variable ESPALIER_GEMM says what to
 // use:
 //
-//   ESPALIER_GEMM=auto      the faster one on this processor: oneDNN where
-//   there
-//                           is AVX-512, which the built-in kernels do not use,
-//                           the built-in kernels elsewhere (docs/performance.md
-//                           has the table). The default.
+//   ESPALIER_GEMM=auto      the default, the faster one on this processor:
+//                           oneDNN where there is AVX-512, which the built-in
+//                           kernels do not use, the built-in kernels elsewhere
+//                           (docs/performance.md has the table)
 //   ESPALIER_GEMM=onednn    oneDNN, loaded when the first f32 weight is packed
 //                           (onednn/Backend.h)
 //   ESPALIER_GEMM=builtin   the built-in kernels; needs no other library
