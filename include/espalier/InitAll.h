@@ -16,8 +16,8 @@ namespace espalier {
 /// and the interfaces that we attach to upstream operators.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
-/// Our passes, the upstream ones that are useful beside them, and the pipeline
-/// `espalier-pipeline`.
+/// Our passes, the upstream ones that are useful beside them, and the pipelines
+/// `espalier-batching-pipeline` and, up to kernels, `espalier-pipeline`.
 void registerAllPasses();
 
 } // namespace espalier

@@ -38,7 +38,7 @@ struct Context {
   std::string describe(int64_t row, int64_t rows) const;
 };
 
-/// "tensor<2x300>", for messages.
+/// "[2, 300]", for messages.
 std::string describeShape(const Array &array);
 
 /// Evaluates any operator of this file's kind, and checks its results against

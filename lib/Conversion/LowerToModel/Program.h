@@ -77,10 +77,10 @@ struct Program {
   void addStep(Step step, RowSpace space, std::optional<model::Rows> loop);
   /// The next step starts a new phase.
   void closePhase() { open = false; }
-  /// Drops buffers that no step touches, and finds those that live within one
-  /// block of one phase.
+  /// Names the phases, and finds the buffers that live within one block of one
+  /// phase.
   void finish();
-  /// Writes it out as a model.entry.
+  /// Writes it out as a model.entry, without buffers that no step touches.
   void emit(mlir::OpBuilder &builder, mlir::Location loc,
             llvm::StringRef name) const;
 

@@ -85,8 +85,8 @@ def FuseElementwisePass : Pass<"fuse-elementwise"> {
     also without fusion: nothing keeps them in memory.
     Limits: two operators that only share an operand are not directly linked,
     and stay apart.
-    Reports: remark `group` in category `fuse-elementwise` with the number of
-    operators in a group.
+    Reports: remark `group` in category `fuse-elementwise` with the numbers of
+    operators, inputs and outputs of a group.
 
     ```mlir
     %0 = arith.addf %x, %y : tensor<8xf32>

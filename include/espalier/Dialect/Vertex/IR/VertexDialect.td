@@ -8,7 +8,7 @@
 // Files of this dialect, and what each may include:
 //   VertexDialect.td  the dialect, its type and enums    (nothing of ours)
 //   VertexOps.td      what users write                   (VertexDialect.td)
-//   VertexRowOps.td   what batching makes of it          (VertexDialect.td)
+//   VertexRowOps.td   what batching makes of it          (VertexOps.td)
 //
 //===----------------------------------------------------------------------===//
 
