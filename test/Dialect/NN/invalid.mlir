@@ -328,6 +328,13 @@ func.func @unknown_argument_attribute(%x: tensor<8xf32> {nn.weight = "x"}) {
 
 // -----
 
+// expected-error @+1 {{has the attribute 'nn.param', which belongs on an argument or a result of a function}}
+func.func @attribute_of_function() attributes {nn.param = "x"} {
+  return
+}
+
+// -----
+
 // expected-error @+1 {{argument #0 has both nn.param and nn.input}}
 func.func @two_names(%x: tensor<8xf32> {nn.param = "x", nn.input = "x"}) {
   return

@@ -155,6 +155,13 @@ vertex.func @f6() arity(0) {
 
 // -----
 
+// expected-error @+1 {{expects no results; a vertex function scatters and pushes}}
+"vertex.func"() <{arity = 1 : i64, function_type = () -> (tensor<2xf32>), state = [], sym_name = "results"}> ({
+^bb0:
+}) : () -> ()
+
+// -----
+
 // expected-error @+1 {{attribute 'arity' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative}}
 vertex.func @negative_arity() arity(-1) {
 }

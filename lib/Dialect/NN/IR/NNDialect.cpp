@@ -44,6 +44,13 @@ static LogicalResult verifyName(Operation *op, NamedAttribute attribute) {
   return success();
 }
 
+LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
+                                                  NamedAttribute attribute) {
+  return op->emitOpError()
+         << "has the attribute '" << attribute.getName().getValue()
+         << "', which belongs on an argument or a result of a function";
+}
+
 LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                   unsigned argument,
                                                   NamedAttribute attribute) {

@@ -154,9 +154,9 @@ static LogicalResult verifyVertexType(Operation *op, Type type,
 }
 
 LogicalResult FuncOp::verifyRegions() {
-  if (getBody().getArgumentTypes() != getFunctionType().getInputs())
-    return emitOpError("expects its block arguments to have the types of its "
-                       "parameters");
+  if (getFunctionType().getNumResults() != 0)
+    return emitOpError("expects no results; a vertex function scatters and "
+                       "pushes");
   for (auto [index, type] : llvm::enumerate(getFunctionType().getInputs()))
     if (failed(verifyVertexType(*this, type, "parameter #" + Twine(index))))
       return failure();

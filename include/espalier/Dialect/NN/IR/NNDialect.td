@@ -40,6 +40,7 @@ def NN_Dialect : Dialect {
     | `nn.output`   | result    | the name of the result                     |
   }];
   let cppNamespace = "::espalier::nn";
+  let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
   let hasConstantMaterializer = 1;
