@@ -244,7 +244,9 @@ static LogicalResult verifyStructures(func::FuncOp entry,
                             child >= structures.offsets[k + 1]))
           return entry.emitError()
                  << where << " has a child outside of its structure";
-      if (widest && children.size() > widest.getArity())
+      // A function without child slots takes any structure.
+      if (widest && widest.getArity() != 0 &&
+          children.size() > widest.getArity())
         return widest.emitError()
                << where << " has " << children.size() << " children, but @"
                << widest.getSymName() << " has arity " << widest.getArity();

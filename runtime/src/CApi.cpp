@@ -263,7 +263,8 @@ espalier_status espalier_structures_append(espalier_structures *structures,
                                            const int32_t *children) {
   return guarded([&] {
     require(structures, "structures");
-    if (vertices > 0) {
+    // A count that append refuses is not used to look into the arrays.
+    if (vertices > 0 && vertices <= INT32_MAX) {
       require(offsets, "offsets");
       if (offsets[vertices] > offsets[0])
         require(children, "children");
@@ -364,12 +365,22 @@ espalier_status espalier_structures_read(const char *path, const char *format,
 /// More threads than this are a mistake, not a machine.
 static constexpr uint32_t kMaxThreads = 1024;
 
-static SessionOptions readOptions(const espalier_session_options &options) {
-  if (options.struct_size != sizeof(espalier_session_options))
+/// What the caller's version of the struct has; the rest is 0.
+static espalier_session_options
+complete(const espalier_session_options &given) {
+  if (given.struct_size == 0 ||
+      given.struct_size > sizeof(espalier_session_options))
     fail(ESPALIER_INVALID_ARGUMENT,
-         "the session options have struct_size %u, expected %zu; set it to "
-         "sizeof(espalier_session_options)",
-         options.struct_size, sizeof(espalier_session_options));
+         "the session options have struct_size %u, expected at most %zu; set "
+         "it to sizeof(espalier_session_options), and use a runtime that is no "
+         "older than its header",
+         given.struct_size, sizeof(espalier_session_options));
+  espalier_session_options options{};
+  std::memcpy(&options, &given, given.struct_size);
+  return options;
+}
+
+static SessionOptions readOptions(const espalier_session_options &options) {
   if (options.policy != ESPALIER_POLICY_BATCHED &&
       options.policy != ESPALIER_POLICY_SERIAL)
     fail(ESPALIER_INVALID_ARGUMENT,
@@ -390,11 +401,11 @@ espalier_status espalier_session_create(const espalier_module *module,
     require(module, "module");
     require(weights, "weights");
     require(out, "out");
-    SessionOptions how = options ? readOptions(*options) : SessionOptions();
-    const espalier_entry &entry =
-        module->module->entry(options ? options->entry : nullptr);
-    *out = new espalier_session{
-        Session(*module->module, entry, weights->tensors, how)};
+    espalier_session_options all =
+        options ? complete(*options) : espalier_session_options{};
+    *out = new espalier_session{Session(*module->module,
+                                        module->module->entry(all.entry),
+                                        weights->tensors, readOptions(all))};
   });
 }
 
@@ -440,19 +451,22 @@ espalier_status espalier_session_stats(const espalier_session *session,
   return guarded([&] {
     require(session, "session");
     require(out, "out");
-    if (out->struct_size != sizeof(espalier_stats))
+    uint32_t size = out->struct_size;
+    if (size == 0 || size > sizeof(espalier_stats))
       fail(ESPALIER_INVALID_ARGUMENT,
-           "the statistics have struct_size %u, expected %zu; set it to "
-           "sizeof(espalier_stats) before the call",
-           out->struct_size, sizeof(espalier_stats));
-    *out = session->session.stats();
-    out->struct_size = sizeof(espalier_stats);
+           "the statistics have struct_size %u, expected at most %zu; set it "
+           "to sizeof(espalier_stats) before the call, and use a runtime that "
+           "is no older than its header",
+           size, sizeof(espalier_stats));
+    espalier_stats stats = session->session.stats();
+    stats.struct_size = size;
+    std::memcpy(out, &stats, size);
   });
 }
 
 void espalier_session_reset_stats(espalier_session *session) {
   if (session)
-    session->session.resetStats();
+    guarded([&] { session->session.resetStats(); });
 }
 
 espalier_status espalier_session_write_trace(const espalier_session *session,

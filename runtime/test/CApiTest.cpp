@@ -202,6 +202,9 @@ TEST_F(CApiTest, MistakesOfTheCaller) {
             ESPALIER_INVALID_ARGUMENT);
   EXPECT_NE(std::string(espalier_last_error()).find("struct_size 0"),
             std::string::npos);
+  options.struct_size = sizeof(options) + 8; // of a later header
+  EXPECT_EQ(espalier_session_create(module, weights, &options, &session),
+            ESPALIER_INVALID_ARGUMENT);
   options.struct_size = sizeof(options);
   options.policy = 7;
   EXPECT_EQ(espalier_session_create(module, weights, &options, &session),
@@ -245,4 +248,33 @@ TEST_F(CApiTest, DestroyAcceptsNull) {
   espalier_result_destroy(nullptr);
   EXPECT_STREQ(espalier_status_name(ESPALIER_MALFORMED), "MALFORMED");
   EXPECT_STREQ(espalier_runtime_version(), "0.1.0");
+}
+
+// A program built with an earlier, shorter header keeps running.
+TEST_F(CApiTest, ShorterStructsOfEarlierHeaders) {
+  struct {
+    espalier_stats stats;
+    char guard;
+  } out{};
+  out.guard = 7;
+  out.stats.struct_size = offsetof(espalier_stats, structures);
+  out.stats.structures = -1;
+  espalier_session_options options{};
+  options.struct_size = offsetof(espalier_session_options, threads);
+  options.entry = "encode";
+  options.threads = 5000; // beyond what the program says it has
+  createWeights();
+  OK(espalier_session_create(module, weights, &options, &session));
+  OK(espalier_session_stats(session, &out.stats));
+  EXPECT_EQ(out.stats.runs, 0);
+  EXPECT_EQ(out.stats.structures, -1);
+  EXPECT_EQ(out.guard, 7);
+}
+
+TEST_F(CApiTest, CountsThatCannotBeAreNotUsed) {
+  int64_t offset = 0;
+  EXPECT_NE(
+      espalier_structures_append(structures, INT64_MAX / 2, &offset, nullptr),
+      ESPALIER_OK);
+  EXPECT_EQ(espalier_structures_count(structures), 2);
 }

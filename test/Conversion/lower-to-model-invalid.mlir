@@ -254,3 +254,14 @@ func.func @calls_itself() {
   call @calls_itself() : () -> ()
   return
 }
+
+// -----
+
+// expected-error @+1 {{result 'x' has the rows of some vertices only, in schedule order; join them and push them first}}
+func.func @result_of_leaves(
+    %trees: !vertex.graph {nn.input = "trees"},
+    %rows: tensor<?x4xf32> {nn.input = "rows"})
+    -> (tensor<?x4xf32> {nn.output = "x"}) {
+  %x = vertex.pull_rows %trees, %rows at leaves : tensor<?x4xf32>
+  return %x : tensor<?x4xf32>
+}

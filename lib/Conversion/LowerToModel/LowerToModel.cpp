@@ -151,8 +151,13 @@ private:
                << name.getValue() << "' is " << value.getType()
                << "; expects a tensor of static shape, or one whose leading "
                   "dimension only is dynamic";
+      RowSpace space = spaces.of(value);
+      if (space.rows == Rows::leaves || space.rows == Rows::inner)
+        return function.emitOpError("result '")
+               << name.getValue() << "' has the rows of some vertices only, in "
+               << "schedule order; join them and push them first";
       outputs.push_back(program.addBuffer(BufferKind::output, name.getValue(),
-                                          spaces.of(value), rowOf(type)));
+                                          space, rowOf(type)));
     }
     return success();
   }

@@ -18,9 +18,11 @@ using namespace espalier;
 
 /// Features that the runtime can look for (see Module.cpp there).
 static constexpr llvm::StringLiteral kCheckedFeatures[] = {
-    "sse3",    "ssse3",    "sse4.1",   "sse4.2",   "popcnt",  "avx",
-    "avx2",    "fma",      "f16c",     "bmi",      "bmi2",    "lzcnt",
-    "avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"};
+    "sse3",       "ssse3",       "sse4.1",       "sse4.2",         "popcnt",
+    "avx",        "avx2",        "fma",          "f16c",           "bmi",
+    "bmi2",       "lzcnt",       "avx512f",      "avx512cd",       "avx512bw",
+    "avx512dq",   "avx512vl",    "avx512vnni",   "avx512bf16",     "avx512ifma",
+    "avx512vbmi", "avx512vbmi2", "avx512bitalg", "avx512vpopcntdq"};
 
 llvm::Expected<TargetProcessor>
 espalier::createTargetProcessor(llvm::StringRef cpu) {

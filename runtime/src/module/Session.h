@@ -62,8 +62,6 @@ public:
   /// The timeline; not to be read while a run is going on.
   const Trace &timeline() const { return trace; }
 
-  const SessionOptions &sessionOptions() const { return options; }
-
 private:
   struct Context;
   class ContextLease;

@@ -8,6 +8,7 @@
 
 #include "support/Error.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -53,14 +54,14 @@ int64_t Tensor::elements() const {
 
 Tensor Tensor::uninitialized(uint32_t dtype, std::vector<int64_t> shape) {
   int64_t bytes = (int64_t)dtypeSize(dtype);
+  // An empty tensor has no bytes, whatever its other extents are.
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end())
+    bytes = 0;
   bool fits = true;
   for (int64_t extent : shape) {
     if (extent < 0)
       fail(ESPALIER_INVALID_ARGUMENT, "a tensor cannot have shape %s",
            shapeString(shape, dtype).c_str());
-    // An empty tensor has no bytes, whatever its other extents are.
-    if (extent == 0)
-      bytes = 0;
     fits &= !__builtin_mul_overflow(bytes, extent, &bytes);
   }
   size_t padded = ((size_t)bytes + 63) / 64 * 64;
