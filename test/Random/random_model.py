@@ -218,7 +218,7 @@ class Model:
                 self.apply(function)
         if not self.results:
             self.results.append(("%x", self.row))
-        arities = [f.arity for f in functions if f.reads_children()]
+        arities = [f.arity for f in functions if f.arity > 0]
         self.children = min(arities, default=None)
         self.text = "".join(f.text() for f in functions) + self.entry()
 

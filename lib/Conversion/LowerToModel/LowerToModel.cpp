@@ -101,7 +101,9 @@ private:
       if (!names.insert(name).second)
         return function.emitOpError("has two arguments named '") << name << "'";
       if (isa<vertex::GraphType>(argument.getType())) {
-        program.graphs.push_back({name.str(), 0});
+        auto arity = function.getArgAttrOfType<IntegerAttr>(
+            number, vertex::kArityAttrName);
+        program.graphs.push_back({name.str(), arity ? arity.getInt() : 0});
         continue;
       }
       auto type = dyn_cast<RankedTensorType>(argument.getType());
@@ -309,7 +311,11 @@ private:
         .Default([](Operation *op) {
           InFlightDiagnostic diagnostic =
               op->emitOpError("cannot be lowered to steps of the runtime");
-          if (OpTrait::hasElementwiseMappableTraits(op))
+          if (isMemoryEffectFree(op) && !nn::isTotal(op))
+            diagnostic.attachNote()
+                << "its result is undefined for some operands, such as an "
+                   "integer divisor of 0";
+          else if (OpTrait::hasElementwiseMappableTraits(op))
             diagnostic.attachNote() << "run fuse-elementwise first: kernels "
                                        "are made from its groups";
           if (isa<vertex::ApplyOp>(op))
@@ -435,15 +441,16 @@ private:
       return failure();
     RowSpace space = running(op.getResult());
     Operand input = *source;
-    if (input.access != Access::row) {
-      // A library wants rows that lie one after another.
+    Operand place = destination(op.getResult());
+    if (input.access != Access::row || input.buffer == place.buffer) {
+      // A library wants rows that lie one after another, and apart from those
+      // that it writes (both may be parts of one concatenation).
       int64_t buffer = program.addBuffer(BufferKind::dynamic, "", space,
                                          rowOf(op.getInput().getType()));
       Operand gathered = rowOperand(buffer, op.getInput().getType());
       addCopy(input, gathered, space, op.getLoc());
       input = gathered;
     }
-    Operand place = destination(op.getResult());
     Step step(StepKind::matmul, op.getLoc());
     step.operands = {input, place};
     step.results = 1;
