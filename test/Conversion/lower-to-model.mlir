@@ -11,8 +11,8 @@
 // CHECK-NEXT: %[[H:.*]] = model.buffer output "h" rows caller of 0 : tensor<8xf32>
 // CHECK-NEXT: %[[ROOT:.*]] = model.buffer output "root" rows structures of 0 : tensor<8xf32>
 // CHECK-NEXT: %[[STATE:.*]] = model.buffer dynamic "" rows vertices of 0 : tensor<8xf32>
-// CHECK-NEXT: %[[LEFT:.*]] = model.buffer scratch "" rows vertices of 0 : tensor<8xf32>
 // CHECK-NEXT: %[[PRODUCT:.*]] = model.buffer scratch "" rows vertices of 0 : tensor<8xf32>
+// CHECK-NEXT: %[[LEFT:.*]] = model.buffer scratch "" rows vertices of 0 : tensor<8xf32>
 // CHECK-NEXT: %[[W:.*]] = model.weight %[[U]] row 0 for 8 columns [0] for [8]
 // CHECK-NEXT: model.phase "path" rows tasks of 0 {
 // CHECK-NEXT: model.copy %[[STATE]] <child 0, 0 for 8> to %[[LEFT]] <row 0, 0 for 8>
@@ -140,6 +140,28 @@ func.func @concat_with_itself(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x4
   %c = tensor.concat dim(1) %t, %t : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x8xf32>
   %z = vertex.push_rows %g, %c : tensor<?x8xf32>
   return %z : tensor<?x8xf32>
+}
+
+// -----
+
+// A product reads another buffer than it writes: of a concatenation of t and its
+// product, which both lie in one, t is copied out first.
+// CHECK-LABEL: model.entry @concat_with_product
+// CHECK: model.launch @concat_with_product.kernel0(%{{.*}}, %[[BOTH:.*]]) at [#model.at<caller 0, 0 for 4>, #model.at<row 0, 0 for 4>]
+// CHECK-NEXT: model.copy %[[BOTH]] <row 0, 0 for 4> to %[[T:.*]] <row 0, 0 for 4>
+// CHECK-NEXT: model.matmul %[[T]] <row 0, 0 for 4> by %{{.*}} to %[[BOTH]] <row 0, 4 for 2>
+func.func @concat_with_product(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x4xf32> {nn.input = "x"}, %W: tensor<4x2xf32> {nn.param = "W"})
+    -> (tensor<?x6xf32> {nn.output = "z"}) {
+  %xs = vertex.pull_rows %g, %x : tensor<?x4xf32>
+  %t = nn.elementwise(%xs) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %0 = math.absf %a : tensor<4xf32>
+    nn.yield %0 : tensor<4xf32>
+  }
+  %p = nn.matmul %t, %W : tensor<?x4xf32>, tensor<4x2xf32>
+  %c = tensor.concat dim(1) %t, %p : (tensor<?x4xf32>, tensor<?x2xf32>) -> tensor<?x6xf32>
+  %z = vertex.push_rows %g, %c : tensor<?x6xf32>
+  return %z : tensor<?x6xf32>
 }
 
 // -----

@@ -18,8 +18,8 @@ model.entry @example graphs ["g"] arities [0] {
   %x = model.buffer input "x" rows caller of 0 : tensor<8xf32>
   %W = model.buffer parameter "W" rows one of 0 : tensor<8x4xf32>
   %y = model.buffer output "y" rows caller of 0 : tensor<4xf32>
-  %p = model.buffer scratch "" rows vertices of 0 : tensor<8xf32>
   %0 = model.buffer dynamic "" rows vertices of 0 : tensor<4xf32>
+  %p = model.buffer scratch "" rows vertices of 0 : tensor<8xf32>
   %w = model.weight %W row 0 for 8 columns [0] for [4]
   model.phase "eager" rows vertices of 0 {
     model.copy %x <caller 0, 0 for 8> to %p <row 0, 0 for 8>
