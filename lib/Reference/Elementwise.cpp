@@ -51,7 +51,7 @@ static double sigmoid(double x) {
 static double relu(double x) { return x < 0 ? 0 : x; }
 
 static double gelu(double x) {
-  return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+  return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
 }
 
 template <typename Op>

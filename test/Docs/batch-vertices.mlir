@@ -24,7 +24,7 @@ func.func @example(%g: !vertex.graph, %e: tensor<?x8xf32>) -> tensor<?x8xf32> {
 }
 
 //--- after.mlir
-func.func @example(%g: !vertex.graph, %e: tensor<?x8xf32>) -> tensor<?x8xf32> {
+func.func @example(%g: !vertex.graph {vertex.arity = 1 : i64}, %e: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %x = vertex.pull_rows %g, %e : tensor<?x8xf32>
   %s = vertex.tasks %g arity 1 eager(%x : tensor<?x8xf32>) states 1 -> (tensor<?x8xf32>) {
   ^bb0(%done: tensor<?x8xf32>, %x_task: tensor<?x8xf32>):

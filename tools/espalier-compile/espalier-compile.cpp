@@ -67,10 +67,18 @@ static LogicalResult fail(const Twine &message) {
 static LogicalResult writeFile(StringRef path, StringRef bytes) {
   if (path == "-") {
     outs() << bytes;
+    outs().flush();
+    if (outs().has_error()) {
+      std::string reason = outs().error().message();
+      outs().clear_error();
+      return fail("cannot write to standard output: " + reason);
+    }
     return success();
   }
   if (sys::fs::is_directory(path))
     return fail("cannot write '" + path + "': it is a directory");
+  if (sys::fs::exists(path) && !sys::fs::is_regular_file(path))
+    return fail("cannot write '" + path + "': it is not a regular file");
   Error error = writeToOutput(path, [&](raw_ostream &stream) -> Error {
     stream << bytes;
     return Error::success();

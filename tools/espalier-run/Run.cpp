@@ -19,17 +19,37 @@
 #include "io/Npy.h"
 #include "support/Error.h"
 
+#include <filesystem>
 #include <iostream>
+#include <string>
+#include <system_error>
+#include <vector>
 
 namespace espalier::run {
 
 /// Fails now, rather than after a long run, if a file cannot be written.
-static void checkWritable(const Options &options) {
-  for (const std::string *path :
-       {&options.output, &options.stats, &options.trace,
-        &options.saveVocabulary, &options.saveWeights})
-    if (!path->empty())
-      AtomicFile probe(*path);
+/// No output may replace another, or a file that is read.
+static void checkOutputs(const Options &options) {
+  std::vector<std::string> taken{options.library, options.structures,
+                                 options.vocabulary, options.weights};
+  for (const auto &[name, path] : options.inputs)
+    taken.push_back(path);
+  for (const std::string &path :
+       {options.output, options.stats, options.trace, options.saveVocabulary,
+        options.saveWeights}) {
+    if (path.empty())
+      continue;
+    for (const std::string &other : taken) {
+      std::error_code ignored;
+      if (path == other || std::filesystem::equivalent(path, other, ignored))
+        fail(ESPALIER_INVALID_ARGUMENT,
+             "'%s' would be written over '%s'; give every output a file of its "
+             "own",
+             path.c_str(), other.c_str());
+    }
+    AtomicFile probe(path);
+    taken.push_back(path);
+  }
 }
 
 static Weights makeWeights(const Module &module, const espalier_entry &entry,
@@ -60,7 +80,7 @@ static void benchmark(const Options &options, const Batches &batches,
 }
 
 void run(const Module &module, const Options &options) {
-  checkWritable(options);
+  checkOutputs(options);
   const espalier_entry &entry = findEntry(module.model(), options.entry);
 
   bool grow = options.vocabulary.empty();

@@ -22,6 +22,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 
@@ -41,6 +42,9 @@ struct LowerKernelsPass
     target.addLegalOp<ModuleOp>();
     target.addLegalDialect<espalier::model::ModelDialect>();
 
+    if (failed(callLibmNearZero()))
+      return signalPassFailure();
+
     LLVMTypeConverter converter(context);
     RewritePatternSet patterns(context);
     populateSCFToControlFlowConversionPatterns(patterns);
@@ -58,6 +62,17 @@ struct LowerKernelsPass
     if (failed(
             applyFullConversion(getOperation(), target, std::move(patterns))))
       signalPassFailure();
+  }
+
+  /// The LLVM dialect has no expm1 and log1p, and their formulas by exp and log
+  /// lose what they are there for: the digits near 0.
+  LogicalResult callLibmNearZero() {
+    ConversionTarget target(getContext());
+    target.addIllegalOp<math::ExpM1Op, math::Log1pOp>();
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    RewritePatternSet patterns(&getContext());
+    populateMathToLibmConversionPatterns(patterns);
+    return applyPartialConversion(getOperation(), target, std::move(patterns));
   }
 };
 } // namespace

@@ -59,6 +59,11 @@ espalier::createTargetProcessor(llvm::StringRef cpu) {
   }
   subtarget.reset(target->createMCSubtargetInfo(triple, name, features));
 
+  if (triple.isX86() && triple.isArch64Bit() &&
+      !subtarget->checkFeatures("+64bit"))
+    return llvm::createStringError("processor '" + name +
+                                   "' has no 64-bit code, which models are");
+
   TargetProcessor processor;
   processor.machine.reset(target->createTargetMachine(
       triple, name, features, llvm::TargetOptions(), llvm::Reloc::PIC_,

@@ -491,3 +491,37 @@ func.func @static_rows(%g: !vertex.graph, %x: tensor<3x8xf32>) {
   %0 = vertex.pull_rows %g, %x : tensor<3x8xf32>
   return
 }
+
+// -----
+
+// A condition lives inside a kernel; a state lies in memory.
+// expected-error @+1 {{[F1] expects state #0 to have elements of f32, f64 or i32, but got 'tensor<2xi1>'}}
+vertex.func @f1_condition_as_state() state(tensor<2xi1>) arity(1) {
+  %g = vertex.gather 0 : tensor<2xi1>
+  vertex.scatter %g : tensor<2xi1>
+}
+
+// -----
+
+// An absent child's integer state is 0.
+vertex.func @f6_division() state(tensor<2xi32>) arity(1) {
+  %g = vertex.gather 0 : tensor<2xi32>
+  // expected-error @+1 {{[F6] is undefined for some operands, such as an integer divisor of 0, which may be an absent child's state; make the divisor a constant}}
+  %y = arith.divsi %g, %g : tensor<2xi32>
+  vertex.scatter %y : tensor<2xi32>
+}
+
+// -----
+
+vertex.func @f6_remainder() state(tensor<2xi32>) arity(1) {
+  %g = vertex.gather 0 : tensor<2xi32>
+  // expected-error @+1 {{[F6] is undefined for some operands}}
+  %y = arith.remui %g, %g : tensor<2xi32>
+  vertex.scatter %y : tensor<2xi32>
+}
+
+// -----
+
+// expected-error @+1 {{[F7] has arity 2147483648, but vertices have at most 2147483647 child slots}}
+vertex.func @f7_too_many_slots() arity(2147483648) {
+}

@@ -119,6 +119,19 @@ bool espalier::nn::isZeros(Value value) {
   return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
 }
 
+bool espalier::nn::isTotal(Operation *op) {
+  // Upstream calls integer remainders pure, though not of a divisor of 0.
+  if (isa<arith::RemSIOp, arith::RemUIOp>(op)) {
+    SplatElementsAttr divisor;
+    if (!matchPattern(op->getOperand(1), m_Constant(&divisor)) ||
+        !isa<IntegerType>(divisor.getElementType()))
+      return false;
+    APInt value = divisor.getSplatValue<APInt>();
+    return !value.isZero() && !value.isAllOnes();
+  }
+  return isPure(op);
+}
+
 int64_t espalier::nn::detail::rowBytes(Operation *op) {
   bool batched = llvm::any_of(op->getOperandTypes(), isRowsType) ||
                  llvm::any_of(op->getResultTypes(), isRowsType);

@@ -137,7 +137,7 @@ OpFoldResult ReluOp::fold(FoldAdaptor adaptor) {
 
 OpFoldResult GeluOp::fold(FoldAdaptor adaptor) {
   return foldActivation(adaptor.getInput(), [](double x) {
-    return 0.5 * x * (1 + std::erf(x * M_SQRT1_2));
+    return 0.5 * x * std::erfc(-x * M_SQRT1_2);
   });
 }
 
@@ -207,6 +207,10 @@ LogicalResult ElementwiseOp::verify() {
     if (!op.hasTrait<OpTrait::ConstantLike>() &&
         !OpTrait::hasElementwiseMappableTraits(&op))
       return emitOpError("[C4] expects elementwise operators, but got '")
+             << op.getName() << "'";
+    if (!isTotal(&op))
+      return emitOpError("[C4] expects operators that are defined for all "
+                         "operands, but got '")
              << op.getName() << "'";
     Attribute value;
     if (matchPattern(&op, m_Constant(&value)) && !isa<SplatElementsAttr>(value))

@@ -58,17 +58,17 @@ Value ReluOp::buildExpansion(OpBuilder &builder, ValueRange operands) {
 }
 
 Value GeluOp::buildExpansion(OpBuilder &builder, ValueRange operands) {
+  // 1 + erf(x / sqrt 2) would cancel for negative x; erfc(-x / sqrt 2) is the
+  // same number.
   Location loc = getLoc();
   Value x = operands[0];
   Type type = x.getType();
   Value scaled = arith::MulFOp::create(
-      builder, loc, x, buildConstant(builder, loc, type, M_SQRT1_2));
-  Value erf = math::ErfOp::create(builder, loc, scaled);
-  Value sum = arith::AddFOp::create(builder, loc, erf,
-                                    buildConstant(builder, loc, type, 1));
+      builder, loc, x, buildConstant(builder, loc, type, -M_SQRT1_2));
+  Value tail = math::ErfcOp::create(builder, loc, scaled);
   Value half = arith::MulFOp::create(builder, loc, x,
                                      buildConstant(builder, loc, type, 0.5));
-  return arith::MulFOp::create(builder, loc, half, sum);
+  return arith::MulFOp::create(builder, loc, half, tail);
 }
 
 //===----------------------------------------------------------------------===//

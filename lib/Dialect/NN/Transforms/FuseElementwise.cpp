@@ -35,7 +35,7 @@ namespace espalier::nn {
 /// Whether `op` is an elementwise operator on tensors of one static row shape.
 static bool isFusible(Operation &op) {
   if (op.getNumResults() != 1 || op.getNumRegions() != 0 ||
-      op.hasTrait<OpTrait::ConstantLike>() || !isMemoryEffectFree(&op) ||
+      op.hasTrait<OpTrait::ConstantLike>() || !isTotal(&op) ||
       !OpTrait::hasElementwiseMappableTraits(&op))
     return false;
   auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());

@@ -8,6 +8,7 @@
 #include "espalier/Dialect/Vertex/IR/Vertex.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -153,16 +154,31 @@ static LogicalResult verifyVertexType(Operation *op, Type type,
   return success();
 }
 
+/// (F1) for what lies in memory: conditions live inside kernels only.
+static LogicalResult verifyKeptType(Operation *op, Type type,
+                                    const Twine &what) {
+  if (failed(verifyVertexType(op, type, what)))
+    return failure();
+  if (getElementTypeOrSelf(type).isInteger(1))
+    return op->emitOpError("[F1] expects ")
+           << what << " to have elements of f32, f64 or i32, but got " << type;
+  return success();
+}
+
 LogicalResult FuncOp::verifyRegions() {
   if (getFunctionType().getNumResults() != 0)
     return emitOpError("expects no results; a vertex function scatters and "
                        "pushes");
   for (auto [index, type] : llvm::enumerate(getFunctionType().getInputs()))
-    if (failed(verifyVertexType(*this, type, "parameter #" + Twine(index))))
+    if (failed(verifyKeptType(*this, type, "parameter #" + Twine(index))))
       return failure();
   for (auto [index, type] : llvm::enumerate(getStateTypes()))
-    if (failed(verifyVertexType(*this, type, "state #" + Twine(index))))
+    if (failed(verifyKeptType(*this, type, "state #" + Twine(index))))
       return failure();
+  if (getArity() > INT32_MAX)
+    return emitOpError("[F7] has arity ")
+           << getArity() << ", but vertices have at most " << INT32_MAX
+           << " child slots";
 
   ScatterOp scatter;
   llvm::StringMap<Type> pulled;
@@ -193,6 +209,10 @@ LogicalResult FuncOp::verifyRegions() {
     if (!isa<ScatterOp, PushOp>(op) && !isMemoryEffectFree(&op))
       return op.emitOpError("[F6] has side effects, which a vertex function "
                             "cannot have");
+    if (!isa<ScatterOp, PushOp>(op) && !nn::isTotal(&op))
+      return op.emitOpError("[F6] is undefined for some operands, such as an "
+                            "integer divisor of 0, which may be an absent "
+                            "child's state; make the divisor a constant");
     for (auto [index, result] : llvm::enumerate(op.getResults()))
       if (failed(verifyVertexType(&op, result.getType(),
                                   "result #" + Twine(index))))

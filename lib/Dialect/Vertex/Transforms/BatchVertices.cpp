@@ -183,11 +183,27 @@ struct ApplyBatcher {
       result.replaceAllUsesWith(PushRowsOp::create(
           builder, apply.getLoc(), apply.getGraph(), pushes.lookup(key)));
     }
+    noteArity();
     apply.erase();
     return success();
   }
 
 private:
+  /// Which structures an entry takes must not depend on what its functions
+  /// read once they are optimised.
+  void noteArity() {
+    auto graph = dyn_cast<BlockArgument>(apply.getGraph());
+    auto entry = apply->getParentOfType<FunctionOpInterface>();
+    if (!graph || !entry || graph.getOwner()->getParentOp() != entry)
+      return;
+    unsigned number = graph.getArgNumber();
+    auto known = entry.getArgAttrOfType<IntegerAttr>(number, kArityAttrName);
+    int64_t arity = function.getArity();
+    if (known)
+      arity = std::max(arity, known.getInt());
+    entry.setArgAttr(number, kArityAttrName, builder.getI64IntegerAttr(arity));
+  }
+
   /// Emits the loop. `states` receives the states of all vertices; in the
   /// mapping, path values stand for the rows that the loop ran over.
   LogicalResult emitTasks(ArrayRef<Value> inits, SmallVector<Value> &states) {

@@ -52,6 +52,10 @@ mlir::Value buildZeros(mlir::OpBuilder &builder, mlir::Location loc,
 /// Whether `value` is a constant of zeros (of either sign).
 bool isZeros(mlir::Value value);
 
+/// Whether `op` has no effect but its results, which are defined for all values
+/// of its operands.
+bool isTotal(mlir::Operation *op);
+
 /// Attaches BatchableOpInterface to the tensor operators that may appear in a
 /// vertex function.
 void registerBatchableUpstreamOps(mlir::DialectRegistry &registry);

@@ -148,9 +148,9 @@ def NN_ReluOp : NN_Activation<"relu"> {
 }
 
 def NN_GeluOp : NN_Activation<"gelu"> {
-  let summary = "Gaussian error linear unit, x (1 + erf(x / sqrt 2)) / 2.";
+  let summary = "Gaussian error linear unit, x erfc(-x / sqrt 2) / 2.";
   let description = [{
-    The exact form, with erf (Hendrycks and Gimpel 2016).
+    The exact form (Hendrycks and Gimpel 2016), not its approximation by tanh.
     ```mlir
     %y = nn.gelu %x : tensor<256xf32>
     ```

@@ -34,13 +34,15 @@ def Vertex_FuncOp : Vertex_Op<"func", [
 
     Constraints:
     (F1) arguments, state and every value inside are ranked tensors of static
-    shape (no batch dimension) of f32, f64, i32 or i1;
+    shape (no batch dimension) of f32, f64, i32 or, inside only, i1;
     (F2) exactly one scatter if there is state, no scatter or gather if not;
     (F3) the scatter comes after every gather it depends on (SSA order);
     (F4) pull names with different types, or pushed names twice, are rejected;
     (F5) `leaf` names a vertex function of arity 0 with the same arguments,
     state and pushes;
-    (F6) operators inside are free of side effects, besides scatter and push.
+    (F6) operators inside are free of side effects, besides scatter and push,
+    and defined for all operands: an integer division needs a constant divisor;
+    (F7) the arity is at most 2147483647.
 
     ```mlir
     vertex.func @rnn(%W: tensor<8x8xf32>) state(tensor<8xf32>) arity(1) {
