@@ -27,5 +27,3 @@ list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
 include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
-
-set(ESPALIER_LLVM_TOOLS ${LLVM_TOOLS_BINARY_DIR})

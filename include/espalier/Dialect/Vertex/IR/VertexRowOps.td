@@ -136,7 +136,7 @@ def Vertex_TasksOp : Vertex_Op<"tasks", [Pure, AttrSizedOperandSegments,
     ^bb0(%done: tensor<?x8xf32>, %x: tensor<?x8xf32>):
       %c = vertex.gather_rows %done[0] : tensor<?x8xf32>
       ...
-      vertex.yield %n : tensor<?x8xf32>
+      vertex.yield(%n) : tensor<?x8xf32>
     }
     ```
   }];
