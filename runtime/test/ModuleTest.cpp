@@ -55,12 +55,12 @@ TEST(Module, AbiVersion) {
   tables.model.magic = 1;
   expectFailure(&tables.model, ESPALIER_MALFORMED, "not the table");
   tables.model.magic = ESPALIER_ABI_MAGIC;
-  tables.model.abi_major = 2;
+  tables.model.abi_major = 3;
   expectFailure(&tables.model, ESPALIER_INCOMPATIBLE,
-                "compiled for ABI version 2.0, this runtime reads 1.0");
-  tables.model.abi_major = 1;
+                "compiled for ABI version 3.0, this runtime reads 2.0");
+  tables.model.abi_major = 2;
   tables.model.abi_minor = 9;
-  expectFailure(&tables.model, ESPALIER_INCOMPATIBLE, "1.9");
+  expectFailure(&tables.model, ESPALIER_INCOMPATIBLE, "2.9");
   tables.model.abi_minor = 0;
   tables.model.struct_size = 8;
   expectFailure(&tables.model, ESPALIER_INCOMPATIBLE, "ABI version");

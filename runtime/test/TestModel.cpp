@@ -128,6 +128,7 @@ void TestModel::Entry::step(uint32_t kind, const char *name, Operands list,
   operands.push_back(std::move(list));
   steps.back().push_back({kind, (uint32_t)operands.back().size(),
                           operands.back().data(), name, kernel, weight, 1,
+                          /*over_edges=*/0, 0,
                           /*flops_per_row=*/10, /*bytes_per_row=*/100});
 }
 
@@ -169,7 +170,7 @@ struct Common {
   uint32_t E, W, U, b, limit, word;
 
   explicit Common(TestModel::Entry &entry) {
-    entry.graphs = {{"trees", 2, 0}};
+    entry.graphs = {{"trees", 2, 0, 0, 0, nullptr}};
     E = entry.buffer("embedding", ESPALIER_BUFFER_PARAMETER, ESPALIER_F32,
                      ESPALIER_ROWS_ONE, {kWords, kEmbedding});
     W = entry.buffer("W", ESPALIER_BUFFER_PARAMETER, ESPALIER_F32,
@@ -182,8 +183,8 @@ struct Common {
                          ESPALIER_ROWS_ONE, {1});
     word = entry.buffer("word", ESPALIER_BUFFER_INPUT, ESPALIER_I32,
                         ESPALIER_ROWS_CALLER, {});
-    entry.weights = {{W, 1, allOfW, 0, kEmbedding, kHidden},
-                     {U, 2, someOfU, 0, 2 * kHidden, kHidden}};
+    entry.weights = {{W, 1, allOfW, 0, kEmbedding, kHidden, 0, 0},
+                     {U, 2, someOfU, 0, 2 * kHidden, kHidden, 0, 0}};
   }
 };
 } // namespace
@@ -217,8 +218,9 @@ static void addCell(TestModel::Entry &entry, const Common &common,
 /// the children themselves, and with h from column 1 of the state on.
 static void addCellOfParts(TestModel::Entry &entry, const Common &common,
                            uint32_t projection, uint32_t state) {
-  entry.weights.push_back({common.U, 2, someOfU, 0, kHidden, kHidden});
-  entry.weights.push_back({common.U, 2, someOfU, kHidden, kHidden, kHidden});
+  entry.weights.push_back({common.U, 2, someOfU, 0, kHidden, kHidden, 0, 0});
+  entry.weights.push_back(
+      {common.U, 2, someOfU, kHidden, kHidden, kHidden, 0, 0});
   uint32_t parts[2], products[2];
   for (uint32_t slot = 0; slot < 2; ++slot) {
     parts[slot] = entry.buffer("part", ESPALIER_BUFFER_SCRATCH, ESPALIER_F32,

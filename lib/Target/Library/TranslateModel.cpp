@@ -114,7 +114,8 @@ private:
     Constants graphs, buffers, weights, phases;
     for (auto [graph, arity] : llvm::zip(entry.getGraphs(), entry.getArities()))
       graphs.push_back(structure(
-          {string(cast<StringAttr>(graph).getValue()), word(arity), word(0)}));
+          {string(cast<StringAttr>(graph).getValue()), word(arity),
+           /*reverse_of=*/word(0), /*types=*/word(0), word(0), null()}));
 
     SmallVector<model::BufferOp> ordered(
         entry.getBody().getOps<model::BufferOp>());
@@ -241,7 +242,8 @@ private:
     }
     return structure({word(bufferNumbers.lookup(op.getSource())),
                       word(columns.size()), array(columns), number(op.getRow()),
-                      number(op.getK()), number(n)});
+                      number(op.getK()), number(n), /*transposed=*/word(0),
+                      word(0)});
   }
 
   llvm::Constant *emitPhase(model::PhaseOp op) {
@@ -266,8 +268,8 @@ private:
                        int64_t flops = 0, int64_t bytes = 0) {
     return structure({word(kind), word(operands.size()), array(operands),
                       string(text.str()), kernel ? kernel : null(),
-                      word(weight), word(results), number(flops),
-                      number(bytes)});
+                      word(weight), word(results), /*over_edges=*/word(0),
+                      word(0), number(flops), number(bytes)});
   }
 
   llvm::Constant *emitStep(Operation *op) {

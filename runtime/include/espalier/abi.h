@@ -23,6 +23,8 @@
  * its own rows of the values made in that phase, a phase can be cut into
  * blocks of rows that run independently; values that only live inside a
  * phase need no more memory than one block (see ESPALIER_BUFFER_SCRATCH).
+ * Reductions (ESPALIER_STEP_SUM_ROWS and after) are the exception: they make
+ * one value from all rows of a phase, and have phases of their own.
  *
  * Rules of change: tables are arrays of structs, so any change of a struct
  * raises the major version; new kinds, rows, accesses and element types raise
@@ -44,7 +46,7 @@ extern "C" {
 #endif
 
 #define ESPALIER_ABI_MAGIC 0x4C505345u /* "ESPL" in memory */
-#define ESPALIER_ABI_MAJOR 1u
+#define ESPALIER_ABI_MAJOR 2u
 #define ESPALIER_ABI_MINOR 0u
 
 /* Element types. Their numbers are part of the ABI. */
@@ -74,11 +76,19 @@ enum {
   ESPALIER_ROWS_TASKS = 6,
   /* As a phase: task after task over [L, V) (task 0 is done elsewhere). */
   ESPALIER_ROWS_INNER_TASKS = 7,
+  /* As a phase: the same from the last task to the first, parents before
+   * children. */
+  ESPALIER_ROWS_TASKS_REVERSED = 8,
+  ESPALIER_ROWS_INNER_TASKS_REVERSED = 9,
+  /* The edges of the batch, one for each child that is there, ordered by the
+   * parent's row, then by slot. Only buffers have these rows. */
+  ESPALIER_ROWS_EDGES = 10,
 };
 
 /* What a buffer is. */
 enum {
-  /* Bound by name from the weights. Rows ONE. */
+  /* Bound by name from the weights. Rows ONE. An entry may write it: then the
+   * weights that it was bound from have the new value. */
   ESPALIER_BUFFER_PARAMETER = 0,
   /* An argument of the entry, given by the caller. Rows CALLER, STRUCTURES
    * or ONE. */
@@ -91,6 +101,9 @@ enum {
   ESPALIER_BUFFER_SCRATCH = 4,
   /* Constant data embedded in the library, at `data`. Rows ONE. */
   ESPALIER_BUFFER_CONSTANT = 5,
+  /* As PARAMETER, but zeros if the weights have nothing of its name: what an
+   * optimiser remembers from call to call. Rows ONE. */
+  ESPALIER_BUFFER_STATE = 6,
 };
 
 #define ESPALIER_MAX_RANK 4
@@ -130,14 +143,30 @@ enum {
   ESPALIER_ACCESS_ROOT = 4,
   /* r is a structure: its root in the caller's order. Buffer rows CALLER. */
   ESPALIER_ACCESS_CALLER_ROOT = 5,
+  /* r is a vertex: the structure whose root it is; reads as zeros at all other
+   * vertices. Buffer rows STRUCTURES. */
+  ESPALIER_ACCESS_ROOT_STRUCTURE = 6,
+  /* r is a vertex: the structure that it is part of. Buffer rows STRUCTURES. */
+  ESPALIER_ACCESS_STRUCTURE = 7,
+  /* The buffer's only row is a matrix: the matrix row whose number is the i32
+   * that row r of buffer `slot` holds (rows as the phase's). Reads as zeros,
+   * and is not written, where that is negative. Of a kernel's operands only;
+   * an id outside the matrix is an error of the call. */
+  ESPALIER_ACCESS_ID = 8,
+  /* The step runs over edges: the row of the edge's child, and that of its
+   * parent. Buffer rows VERTICES, of a PARENT also INNER. */
+  ESPALIER_ACCESS_EDGE_CHILD = 9,
+  ESPALIER_ACCESS_EDGE_PARENT = 10,
 };
 
 /* One operand of a step: columns [column, column + elements) of a row. */
 typedef struct espalier_step_operand {
   uint32_t buffer;
   uint32_t access; /* ESPALIER_ACCESS_* */
-  uint32_t slot;   /* ESPALIER_ACCESS_CHILD only */
-  uint32_t reserved;
+  uint32_t slot;   /* of a CHILD access; the ids' buffer of an ID access */
+  /* Result of ESPALIER_STEP_OUTER_SUM only: elements between the rows of the
+   * matrix that it writes. */
+  uint32_t stride;
   int64_t column;   /* in elements */
   int64_t elements; /* per row */
 } espalier_step_operand;
@@ -149,12 +178,14 @@ typedef struct espalier_kernel_operand {
   /* Bytes between rows; 0 for a shared operand. */
   int64_t row_stride;
   /* If not null, row r of the kernel is row index[r] of the buffer, and a
-   * negative index means a row of zeros (read operands only). Whether an
-   * operand is indexed is known when the kernel is generated: CHILD, CALLER,
-   * ROOT and CALLER_ROOT operands always are, others never. */
+   * negative index means a row of zeros, or one that is not to be written.
+   * Whether an operand is indexed is known when the kernel is generated: ROW
+   * and SHARED operands never are, all others always. */
   const int32_t *index;
-  /* At least as many zero bytes as the operand has in a row. */
-  const char *zeros;
+  /* What stands for the row of a negative index, at least as many bytes as the
+   * operand has in a row: zeros of an operand that is read, memory that nobody
+   * reads of one that is written. */
+  char *zeros;
 } espalier_kernel_operand;
 
 /* Computes rows [row_begin, row_end). Operands in the order of the step.
@@ -173,6 +204,44 @@ enum {
   ESPALIER_STEP_MATMUL = 2,
   /* operands: as the generated `kernel` expects them, results last. */
   ESPALIER_STEP_KERNEL = 3,
+  /* operands: in (ROW; elements = slots * N), out (elements = N). A row of `in`
+   * has N elements for each child slot of its vertex: out[r] is the sum of
+   * those that r's parents have for the slot that r is in, in the order of the
+   * parents' rows and slots; zeros if r has no parent. `in` has rows VERTICES
+   * or INNER, and ROW access; the step itself finds the rows. Or it has rows
+   * EDGES (elements = N): then the sum over the edges to r's parents. */
+  ESPALIER_STEP_SUM_PARENTS = 4,
+
+  /* Reductions, over all rows of their phase at a time. A phase has reductions
+   * only or none; it runs over ONE, VERTICES, LEAVES, INNER or STRUCTURES. The
+   * order of every sum is fixed: equal inputs give equal bits, whatever the
+   * number of threads. */
+
+  /* operands: in (elements = N), out (SHARED, elements = N). The sum of the
+   * rows of `in`; zeros if there are none. */
+  ESPALIER_STEP_SUM_ROWS = 5,
+  /* operands: x (elements = K), y (elements = N), out (SHARED). The sum over
+   * rows of the outer products of x and y, that is x^T y: a K x N matrix whose
+   * row k is at column + k * stride of `out`; elements = (K - 1) * stride + N
+   * (0 if K or N is). Zeros if there are no rows. */
+  ESPALIER_STEP_OUTER_SUM = 6,
+  /* operands: ids (one i32 a row), in (elements = N), ids out (one i32 a row,
+   * ROW), out (ROW, elements = N). Adds up the rows of `in` whose ids are
+   * equal, in order: the first row of each id >= 0 gets the id and the sum, all
+   * others get -1 and zeros. */
+  ESPALIER_STEP_COMBINE_ROWS = 7,
+
+  /* operands: in (ROW, rows EDGES), out (ROW, same elements). out[r] is the
+   * sum, the maximum, or the mean over the edges to r's children; zeros where r
+   * has none. */
+  ESPALIER_STEP_SUM_CHILDREN = 8,
+  ESPALIER_STEP_MAX_CHILDREN = 9,
+  ESPALIER_STEP_MEAN_CHILDREN = 10,
+  /* In a phase over STRUCTURES. operands: in (ROW, rows VERTICES or CALLER),
+   * out (ROW, same elements). The sum, or the maximum, over the structure's
+   * vertices in the caller's order; zeros where it has none. */
+  ESPALIER_STEP_SUM_VERTICES = 11,
+  ESPALIER_STEP_MAX_VERTICES = 12,
 };
 
 typedef struct espalier_step {
@@ -184,7 +253,11 @@ typedef struct espalier_step {
   uint32_t weight;        /* ESPALIER_STEP_MATMUL only */
   /* How many of the last operands are written. */
   uint32_t result_count;
-  /* Cost of one row, for scheduling and reports. */
+  /* Not 0: it runs over the edges to the children of its phase's rows, instead
+   * of over these rows (COPY, MATMUL and KERNEL only). */
+  uint32_t over_edges;
+  uint32_t reserved;
+  /* Cost of one row, or one edge, for scheduling and reports. */
   int64_t flops_per_row;
   int64_t bytes_per_row;
 } espalier_step;
@@ -194,7 +267,10 @@ typedef struct espalier_phase {
   uint32_t rows;    /* ESPALIER_ROWS_* */
   uint32_t graph;
   uint32_t step_count;
-  uint32_t reserved;
+  /* 0: vertices of all types. Otherwise only those of type `type - 1`. Phases
+   * over tasks that follow one another, each of a type of its own, are one
+   * loop: each task is of one type, and runs the phase of that type. */
+  uint32_t type;
   const espalier_step *steps;
 } espalier_phase;
 
@@ -205,8 +281,8 @@ typedef struct espalier_columns {
 } espalier_columns;
 
 /* The right-hand side of a matmul: rows [row_begin, row_begin + K) and the
- * listed columns of a rank-2 parameter, side by side (N in all). Packed once,
- * when the parameter is bound. */
+ * listed columns of a rank-2 parameter, side by side (N in all). Packed when
+ * the parameter is bound, and again when it has changed. */
 typedef struct espalier_weight {
   uint32_t buffer; /* an ESPALIER_BUFFER_PARAMETER or _CONSTANT */
   uint32_t columns_count;
@@ -214,6 +290,10 @@ typedef struct espalier_weight {
   int64_t row_begin;
   int64_t k;
   int64_t n;
+  /* Not 0: the weight is the transpose of that: rows [row_begin, row_begin + N)
+   * and columns listed, K in all. */
+  uint32_t transposed;
+  uint32_t reserved;
 } espalier_weight;
 
 typedef struct espalier_graph_desc {
@@ -221,7 +301,16 @@ typedef struct espalier_graph_desc {
   /* Child slots per vertex that the entry can read; a vertex with more is an
    * error of the call. 0: it reads none, and any number is fine. */
   uint32_t arity;
+  /* 0: an argument. Otherwise graph `reverse_of - 1` with every edge turned
+   * round: a vertex's children are its parents there, in order. Vertices and
+   * structures, and the caller's order of both, are the same. */
+  uint32_t reverse_of;
+  /* How many types of vertices there are; 0 or 1: all are alike. */
+  uint32_t types;
   uint32_t reserved;
+  /* The i32 field of the structures that has each vertex's type, from 0 to
+   * types - 1; null if all are alike. */
+  const char *type_field;
 } espalier_graph_desc;
 
 typedef struct espalier_entry {
@@ -264,9 +353,9 @@ typedef const espalier_model *(*espalier_model_query_fn)(void);
 static_assert(sizeof(espalier_buffer_desc) == 88, "ABI");
 static_assert(sizeof(espalier_step_operand) == 32, "ABI");
 static_assert(sizeof(espalier_kernel_operand) == 32, "ABI");
-static_assert(sizeof(espalier_step) == 56, "ABI");
+static_assert(sizeof(espalier_step) == 64, "ABI");
 static_assert(sizeof(espalier_phase) == 32, "ABI");
-static_assert(sizeof(espalier_weight) == 40, "ABI");
+static_assert(sizeof(espalier_weight) == 48, "ABI");
 static_assert(sizeof(espalier_entry) == 56, "ABI");
 static_assert(sizeof(espalier_model) == 64, "ABI");
 #endif

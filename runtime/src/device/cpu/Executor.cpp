@@ -281,7 +281,8 @@ void Executor::kernel(Worker &worker, const Program::Step &step, int64_t begin,
   espalier_kernel_operand *operands = worker.operands.data();
   for (uint32_t o = 0; o < step.operandCount; ++o) {
     Rows rows = locate(worker, step.operands[o], begin);
-    operands[o] = {rows.base, rows.stride, rows.index, zeros};
+    operands[o] = {rows.base, rows.stride, rows.index,
+                   const_cast<char *>(zeros)};
   }
   step.kernel(operands, 0, end - begin);
 }
