@@ -159,6 +159,33 @@ LogicalResult RowSpaces::visit(Operation *op) {
           result = both(result, fix(value, ran, op));
         return result;
       })
+      .Case([&](ReversedTasksOp tasks) {
+        RowSpace ran = at(tasks.getGraph(), rowsAt(tasks.getPlace()));
+        LogicalResult result = success();
+        Block &body = tasks.getBody().front();
+        for (ValueRange values :
+             {ValueRange(tasks.getEager()), ValueRange(tasks.getOutputs()),
+              ValueRange(body.getArguments()),
+              ValueRange(body.getTerminator()->getOperands())})
+          for (Value value : values)
+            result = both(result, fix(value, ran, op));
+        return result;
+      })
+      .Case([&](GatherParentRowsOp gather) {
+        return fix(gather.getResult(),
+                   at(gather.getGraph(), rowsAt(gather.getPlace())), op);
+      })
+      .Case([&](ChildRowsOp child) {
+        return both(
+            fix(child.getRows(), at(child.getGraph(), Rows::vertices), op),
+            fix(child.getResult(),
+                at(child.getGraph(), rowsAt(child.getPlace())), op));
+      })
+      .Case([&](AtRootsOp roots) {
+        return both(
+            fix(roots.getRows(), at(roots.getGraph(), Rows::structures), op),
+            fix(roots.getResult(), at(roots.getGraph(), Rows::caller), op));
+      })
       .Case([&](GatherRowsOp gather) {
         auto tasks = gather->getParentOfType<TasksOp>();
         return fix(gather.getResult(),

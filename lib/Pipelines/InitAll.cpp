@@ -35,6 +35,7 @@ void espalier::registerAllDialects(DialectRegistry &registry) {
                   scf::SCFDialect, tensor::TensorDialect, ub::UBDialect,
                   mlir::vector::VectorDialect>();
   nn::registerBatchableUpstreamOps(registry);
+  nn::registerDifferentiableUpstreamOps(registry);
 }
 
 void espalier::registerAllPasses() {

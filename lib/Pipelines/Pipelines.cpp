@@ -19,10 +19,24 @@ using namespace espalier;
 void espalier::buildBatchingPipeline(OpPassManager &manager,
                                      const PipelineOptions &options) {
   manager.addPass(createCanonicalizerPass());
+  if (options.gradient || !options.train.empty()) {
+    vertex::DifferentiatePassOptions derivative;
+    derivative.entry = options.loss;
+    derivative.recompute = options.recompute;
+    manager.addPass(vertex::createDifferentiatePass(derivative));
+  }
+  if (!options.train.empty()) {
+    nn::AddTrainStepPassOptions step;
+    step.optimizer = options.train;
+    step.clip = options.clip;
+    step.decay = options.decay;
+    manager.addPass(nn::createAddTrainStepPass(step));
+  }
   // A bias on its own stays when its product with zeros goes.
   manager.addPass(nn::createExpandDensePass());
   if (options.specialize)
     manager.addPass(vertex::createSpecializeLeavesPass());
+  manager.addPass(vertex::createPrunePushesPass());
   // After specialising, which is what leaves columns unread.
   manager.addPass(nn::createHoistSlicesPass());
   // Merges slices of one value, so that groups read it once.
@@ -34,6 +48,10 @@ void espalier::buildBatchingPipeline(OpPassManager &manager,
   // A group has one phase, so groups come first.
   manager.addPass(vertex::createClassifyOperatorsPass());
   manager.addPass(vertex::createBatchVerticesPass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(nn::createExpandScatterRowsPass());
+  // Sums over vertices leave arithmetic between the applies.
+  manager.addPass(nn::createFuseElementwisePass(fusion));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }

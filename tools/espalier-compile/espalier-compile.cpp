@@ -53,9 +53,29 @@ static cl::opt<std::string>
               cl::desc("Name of the model, part of its symbols (default: the "
                        "module's, or the input file's)"),
               cl::cat(category));
+static cl::opt<std::string>
+    train("train", cl::value_desc("OPTIMISER"),
+          cl::desc("Add the entry `train_step`, which trains the loss: sgd, "
+                   "momentum, adagrad or adam"),
+          cl::cat(category));
+static cl::opt<bool>
+    gradient("gradient",
+             cl::desc("Add the entry `ENTRY.gradient`, which returns the "
+                      "gradient of the loss"),
+             cl::cat(category));
+static cl::opt<std::string>
+    loss("loss", cl::value_desc("ENTRY"),
+         cl::desc("Entry whose result `loss` is differentiated (default: the "
+                  "only one that has such a result)"),
+         cl::cat(category));
+static cl::list<std::string> trainWithout(
+    "train-without", cl::value_desc("PART"), cl::CommaSeparated,
+    cl::desc("Leave parts of a training step out: clipping, decay"),
+    cl::cat(category));
 static cl::list<std::string>
     ablate("ablate", cl::value_desc("OPTIMISATION"), cl::CommaSeparated,
-           cl::desc("Switch optimisations off: fusion, specialization"),
+           cl::desc("Switch optimisations off: fusion, specialization, "
+                    "recomputation"),
            cl::cat(category));
 
 static LogicalResult fail(const Twine &message) {
@@ -137,10 +157,26 @@ static LogicalResult compile() {
       options.fuse = false;
     else if (name == "specialization")
       options.specialize = false;
+    else if (name == "recomputation")
+      options.recompute = false;
     else
       return fail("unknown optimisation '" + name +
-                  "'; known are fusion, specialization");
+                  "'; known are fusion, specialization, recomputation");
   }
+  for (StringRef name : trainWithout) {
+    if (name == "clipping")
+      options.clip = false;
+    else if (name == "decay")
+      options.decay = false;
+    else
+      return fail("unknown part of a training step '" + name +
+                  "'; known are clipping, decay");
+  }
+  if (!train.empty() && gradient)
+    return fail("--train and --gradient exclude each other");
+  options.train = train.getValue();
+  options.gradient = gradient.getValue();
+  options.loss = loss.getValue();
   Expected<espalier::TargetProcessor> processor =
       espalier::createTargetProcessor(targetCPU);
   if (!processor)

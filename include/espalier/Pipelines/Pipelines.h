@@ -19,6 +19,27 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                           llvm::cl::init(true)};
   Option<bool> fuse{*this, "fuse", llvm::cl::desc("Fuse elementwise operators"),
                     llvm::cl::init(true)};
+  Option<std::string> train{
+      *this, "train",
+      llvm::cl::desc("Add an entry that trains the loss, with this optimiser"),
+      llvm::cl::init("")};
+  Option<bool> gradient{
+      *this, "gradient",
+      llvm::cl::desc("Add an entry that returns the gradient of the loss"),
+      llvm::cl::init(false)};
+  Option<std::string> loss{
+      *this, "loss",
+      llvm::cl::desc("The entry to differentiate, if there are several"),
+      llvm::cl::init("")};
+  Option<bool> clip{*this, "clip",
+                    llvm::cl::desc("Training clips gradients by their norm"),
+                    llvm::cl::init(true)};
+  Option<bool> decay{*this, "decay", llvm::cl::desc("Training decays weights"),
+                     llvm::cl::init(true)};
+  Option<bool> recompute{
+      *this, "recompute",
+      llvm::cl::desc("Compute cheap values again for the backward pass"),
+      llvm::cl::init(true)};
   Option<unsigned> vectorBits{*this, "vector-bits",
                               llvm::cl::desc("Width of a vector register"),
                               llvm::cl::init(256)};

@@ -27,8 +27,9 @@ struct OperandPointers {
 class KernelRowAccess : public nn::RowAccess {
 public:
   KernelRowAccess(Location loc, ArrayRef<OperandPointers> operands,
-                  unsigned inputs, unsigned vectorBits)
-      : loc(loc), operands(operands), inputs(inputs), vectorBits(vectorBits) {}
+                  unsigned inputs, unsigned vectorBits, bool inPlace)
+      : loc(loc), operands(operands), inputs(inputs), vectorBits(vectorBits),
+        inPlace(inPlace) {}
 
   Value load(OpBuilder &builder, unsigned index, Value column,
              Type type) override {
@@ -50,6 +51,8 @@ public:
     return std::max<int64_t>(1, vectorBits / bits);
   }
 
+  bool isInPlace() override { return inPlace; }
+
 private:
   Value address(OpBuilder &builder, const OperandPointers &operand,
                 Value column, Type type) {
@@ -65,13 +68,14 @@ private:
   Location loc;
   ArrayRef<OperandPointers> operands;
   unsigned inputs, vectorBits;
+  bool inPlace;
 };
 } // namespace
 
 func::FuncOp espalier::buildKernel(OpBuilder &builder, StringRef name,
                                    nn::RowKernelOpInterface op,
-                                   ArrayRef<bool> indexed,
-                                   unsigned vectorBits) {
+                                   ArrayRef<bool> indexed, unsigned vectorBits,
+                                   bool inPlace) {
   OpBuilder::InsertionGuard guard(builder);
   Location loc = op->getLoc();
   Type i64 = builder.getI64Type(), i8 = builder.getI8Type(),
@@ -128,7 +132,8 @@ func::FuncOp espalier::buildKernel(OpBuilder &builder, StringRef name,
         operand.row = arith::SelectOp::create(nested, loc, absent,
                                               operand.zeros, operand.row);
     }
-    KernelRowAccess access(loc, operands, op->getNumOperands(), vectorBits);
+    KernelRowAccess access(loc, operands, op->getNumOperands(), vectorBits,
+                           inPlace);
     op.buildRow(nested, access);
     scf::YieldOp::create(nested, loc);
   };

@@ -20,11 +20,12 @@ constexpr llvm::StringLiteral kKernelAttrName = "model.kernel";
 /// Builds `func.func private @name(%operands: !llvm.ptr, %begin: i64,
 /// %end: i64)`, an espalier_kernel that runs `op` over rows. Its operands are
 /// the operator's operands, then its results; `indexed` says of each whether
-/// its rows are found through an index (espalier_kernel_operand::index).
+/// its rows are found through an index (espalier_kernel_operand::index), and
+/// `inPlace` that a result may lie where an operand does.
 mlir::func::FuncOp buildKernel(mlir::OpBuilder &builder, llvm::StringRef name,
                                nn::RowKernelOpInterface op,
                                llvm::ArrayRef<bool> indexed,
-                               unsigned vectorBits);
+                               unsigned vectorBits, bool inPlace);
 
 } // namespace espalier
 

@@ -9,13 +9,14 @@
 // rows finds a row in it. Pulls, pushes, gathers, roots and slices only change
 // the view; what remains is work:
 //
-//   matmul, embedding        a step, into a buffer
+//   matmul, embedding, sums  a step, into a buffer
 //   elementwise, softmax     a generated kernel, into buffers
 //   concat, join, loop       their operands are made where the result lies
 //   return                   a copy into the caller's order, or made there
 //
 // A value is made where its reader wants it if it has no other place yet (its
-// destination); otherwise it is copied.
+// destination); otherwise it is copied. A parameter's new value is made where
+// the parameter is, if everybody who reads the old one has done so by then.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,11 +94,15 @@ private:
       auto input = function.getArgAttrOfType<StringAttr>(number, "nn.input");
       auto parameter =
           function.getArgAttrOfType<StringAttr>(number, "nn.param");
-      if (!input && !parameter)
+      auto state = function.getArgAttrOfType<StringAttr>(number, "nn.state");
+      if (!input && !parameter && !state)
         return function.emitOpError("argument #")
                << number << " of entry @" << function.getName()
                << " has no name; give it nn.input or nn.param";
-      StringRef name = (input ? input : parameter).getValue();
+      StringRef name = (input       ? input
+                        : parameter ? parameter
+                                    : state)
+                           .getValue();
       if (!names.insert(name).second)
         return function.emitOpError("has two arguments named '") << name << "'";
       if (isa<vertex::GraphType>(argument.getType())) {
@@ -113,10 +118,13 @@ private:
                << "; expects a graph, a tensor of static shape, or one whose "
                   "leading dimension only is dynamic";
       RowSpace space = spaces.of(argument);
-      if (parameter) {
-        view(argument) = shared(
-            program.addBuffer(BufferKind::parameter, name, RowSpace(), type),
-            type);
+      if (parameter || state) {
+        view(argument) =
+            shared(program.addBuffer(parameter ? BufferKind::parameter
+                                               : BufferKind::state,
+                                     name, RowSpace(), type),
+                   type);
+        bound[name] = argument;
         continue;
       }
       if (space.rows != Rows::one && space.rows != Rows::caller &&
@@ -139,6 +147,16 @@ private:
     Operation *terminator = function.getBody().front().getTerminator();
     llvm::StringSet<> names;
     for (auto [number, value] : llvm::enumerate(terminator->getOperands())) {
+      if (auto name =
+              function.getResultAttrOfType<StringAttr>(number, "nn.update")) {
+        Value target = bound.lookup(name.getValue());
+        if (!target || target.getType() != value.getType())
+          return function.emitOpError("result #")
+                 << number << " updates '" << name.getValue() << "', which is "
+                 << (target ? "of another type" : "no parameter or state");
+        outputs.push_back(view(target).buffer);
+        continue;
+      }
       auto name = function.getResultAttrOfType<StringAttr>(number, "nn.output");
       if (!name)
         return function.emitOpError("result #")
@@ -172,9 +190,19 @@ private:
   /// somewhere, rather than only saying where they are.
   static bool isMade(Value value) {
     Operation *op = value.getDefiningOp();
-    return op &&
-           isa<nn::MatmulOp, nn::EmbeddingOp, nn::RowKernelOpInterface,
-               tensor::ConcatOp, vertex::JoinRowsOp, vertex::SpreadRowsOp>(op);
+    return op && (isa<nn::MatmulOp, nn::EmbeddingOp, nn::RowKernelOpInterface,
+                      nn::SumRowsOp, nn::OuterSumOp, nn::CombineRowsOp,
+                      nn::UpdateRowsOp, vertex::JoinRowsOp,
+                      vertex::SpreadRowsOp, vertex::GatherParentRowsOp>(op) ||
+                  (isa<tensor::ConcatOp>(op) && !isWeight(op)));
+  }
+
+  /// Whether `op` puts columns of weights together, for a product to read.
+  static bool isWeight(Operation *op) {
+    auto concat = cast<tensor::ConcatOp>(op);
+    return !isColumnConcat(concat) &&
+           llvm::none_of(concat.getInputs(),
+                         [](Value piece) { return isMade(piece); });
   }
 
   /// Has `value` made at `place` if it can be and has no other place yet.
@@ -187,19 +215,26 @@ private:
   /// before its operands'.
   void planDestinations() {
     Operation *terminator = function.getBody().front().getTerminator();
-    for (auto [value, buffer] : llvm::zip(terminator->getOperands(), outputs))
-      if (program.buffers[buffer].space.rows == Rows::structures)
+    for (auto [value, buffer] : llvm::zip(terminator->getOperands(), outputs)) {
+      bool update = program.buffers[buffer].kind != BufferKind::output;
+      if (update ? isLastReader(value, buffer)
+                 : program.buffers[buffer].space.rows == Rows::structures)
         claim(value, rowOperand(buffer, value.getType()));
+    }
     function.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
       if (auto concat = dyn_cast<tensor::ConcatOp>(op);
-          concat && isColumnConcat(concat)) {
-        Operand place = destination(concat);
-        for (Value piece : concat.getInputs()) {
-          Operand part = place;
-          part.elements = elementsOf(piece.getType());
-          claim(piece, part);
-          place.column += part.elements;
-        }
+          concat && !isWeight(concat)) {
+        for (auto [piece, part] : llvm::zip(concat.getInputs(), parts(concat)))
+          // Only a reduction can write columns of a matrix.
+          if (part.stride == 0 || piece.getDefiningOp<nn::OuterSumOp>())
+            claim(piece, part);
+      } else if (auto update = dyn_cast<nn::UpdateRowsOp>(op)) {
+        // Into a table that only this writes, or a parameter's own.
+        claim(update.getTable(), destination(update));
+        if (isMade(update.getTable())
+                ? update.getTable().hasOneUse()
+                : isLastReader(update, view(update.getTable()).buffer))
+          claim(update.getRows(), tableRows(update));
       } else if (auto join = dyn_cast<vertex::JoinRowsOp>(op)) {
         Operand place = destination(join);
         claim(join.getLeaves(), place);
@@ -215,6 +250,68 @@ private:
           claim(init, destination(result));
       }
     });
+  }
+
+  /// Whether all who read the old contents of the parameter `buffer` have done
+  /// so when the operator of `value`, its new contents, runs. Products do not:
+  /// they read what was packed before.
+  bool isLastReader(Value value, int64_t buffer) {
+    Operation *writer = value.getDefiningOp();
+    if (!writer || writer->getBlock() != &function.getBody().front())
+      return false;
+    SmallVector<Value> worklist;
+    for (auto &[name, argument] : bound)
+      if (view(argument).buffer == buffer)
+        worklist.push_back(argument);
+    while (!worklist.empty()) {
+      Value read = worklist.pop_back_val();
+      for (Operation *user : read.getUsers()) {
+        Operation *ancestor = writer->getBlock()->findAncestorOpInBlock(*user);
+        if (isa<nn::MatmulOp>(user) || user == writer)
+          continue;
+        if (isa<nn::TransposeOp, tensor::ExtractSliceOp>(user))
+          worklist.push_back(user->getResult(0));
+        else if (isa<func::ReturnOp>(user) ||
+                 !ancestor->isBeforeInBlock(writer))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  /// The rows of the table that `update` replaces.
+  Operand tableRows(nn::UpdateRowsOp update) {
+    Value table = update.getTable();
+    Operand rows = isMade(table) ? destination(table) : view(table);
+    rows.access = Access::id;
+    rows.slot = destination(update.getIds()).buffer;
+    rows.elements = elementsOf(update.getRows().getType());
+    return rows;
+  }
+
+  /// Where the pieces of a concatenation go.
+  SmallVector<Operand> parts(tensor::ConcatOp concat) {
+    auto type = rowOf(concat.getType());
+    int64_t dim = concat.getDim() - (nn::isRowsType(concat.getType()) ? 1 : 0);
+    int64_t inner = 1;
+    for (int64_t extent : type.getShape().drop_front(dim + 1))
+      inner *= extent;
+    bool contiguous = llvm::all_of(type.getShape().take_front(dim),
+                                   [](int64_t extent) { return extent == 1; });
+    Operand place = destination(concat);
+    SmallVector<Operand> parts;
+    for (Value piece : concat.getInputs()) {
+      Operand part = place;
+      part.elements = elementsOf(piece.getType());
+      if (!contiguous && part.stride == 0)
+        part.stride = type.getShape().back();
+      parts.push_back(part);
+      place.column +=
+          (contiguous && place.stride == 0 ? part.elements
+           : dim == 0 ? rowOf(piece.getType()).getDimSize(0) * place.stride
+                      : rowOf(piece.getType()).getDimSize(dim) * inner);
+    }
+    return parts;
   }
 
   /// Where `value` is made; a buffer of its own unless somebody claimed it.
@@ -301,13 +398,16 @@ private:
         .Case<vertex::RootsOp, vertex::RootRowsOp>(
             [&](auto roots) { return lowerRoots(roots, roots.getRows()); })
         .Case<vertex::GatherRowsOp, vertex::SpreadRowsOp, vertex::JoinRowsOp,
-              vertex::TasksOp, nn::MatmulOp, nn::EmbeddingOp, func::ReturnOp,
-              tensor::ConcatOp, tensor::ExtractSliceOp>(
+              vertex::TasksOp, vertex::ReversedTasksOp,
+              vertex::GatherParentRowsOp, vertex::ChildRowsOp,
+              vertex::AtRootsOp, nn::MatmulOp, nn::EmbeddingOp, nn::SumRowsOp,
+              nn::OuterSumOp, nn::CombineRowsOp, nn::UpdateRowsOp,
+              func::ReturnOp, tensor::ConcatOp, tensor::ExtractSliceOp>(
             [&](auto known) { return lowerOp(known); })
         .Case<nn::RowKernelOpInterface>(
             [&](auto kernel) { return lowerKernel(kernel); })
-        .Case<arith::ConstantOp, tensor::DimOp, vertex::YieldOp>(
-            [](Operation *) { return success(); })
+        .Case<arith::ConstantOp, tensor::DimOp, nn::TransposeOp,
+              vertex::YieldOp>([](Operation *) { return success(); })
         .Default([](Operation *op) {
           InFlightDiagnostic diagnostic =
               op->emitOpError("cannot be lowered to steps of the runtime");
@@ -337,20 +437,170 @@ private:
     if (failed(source))
       return failure();
     Operand root = *source;
-    if (root.access == Access::shared) {
-      // The row of every vertex, but not of a structure that has none.
-      RowSpace space = running(rows);
-      root = rowOperand(program.addBuffer(BufferKind::dynamic, "", space,
-                                          rowOf(rows.getType())),
-                        rows.getType());
-      addCopy(*source, root, space, op->getLoc());
-    }
+    // A row that is the same for all is not a structure's that has no vertex.
+    if (root.access != Access::row && root.access != Access::caller)
+      root = materialize(root, rows, op->getLoc());
     if (root.access == Access::row)
       root.access = Access::root;
     else if (root.access == Access::caller)
       root.access = Access::caller_root;
     view(op->getResult(0)) = root;
     return success();
+  }
+
+  /// A copy of `rows`, which lie at `source`, one after another.
+  Operand materialize(Operand source, Value rows, Location loc) {
+    RowSpace space = running(rows);
+    Operand copy = rowOperand(program.addBuffer(BufferKind::dynamic, "", space,
+                                                rowOf(rows.getType())),
+                              rows.getType());
+    addCopy(source, copy, space, loc);
+    return copy;
+  }
+
+  LogicalResult lowerOp(vertex::AtRootsOp op) {
+    FailureOr<Operand> source = viewOf(op.getRows(), op);
+    if (failed(source))
+      return failure();
+    Operand rows = *source;
+    if (rows.access != Access::row)
+      rows = materialize(rows, op.getRows(), op.getLoc());
+    rows.access = Access::root_structure;
+    view(op.getResult()) = rows;
+    return success();
+  }
+
+  LogicalResult lowerOp(vertex::ChildRowsOp op) {
+    FailureOr<Operand> source = viewOf(op.getRows(), op);
+    if (failed(source))
+      return failure();
+    Graph &graph = program.graphs[spaces.graphNumber(op.getGraph())];
+    graph.arity = std::max<int64_t>(graph.arity, op.getSlot() + 1);
+    Operand child = *source;
+    if (child.access != Access::row)
+      child = materialize(child, op.getRows(), op.getLoc());
+    child.access = Access::child;
+    child.slot = op.getSlot();
+    view(op.getResult()) = child;
+    return success();
+  }
+
+  LogicalResult lowerOp(vertex::GatherParentRowsOp op) {
+    Operand scattered = views.lookup(op.getRows());
+    Operand place = destination(op.getResult());
+    Step step(StepKind::sum_parents, op.getLoc());
+    step.operands = {scattered, place};
+    step.results = 1;
+    addStep(std::move(step), running(op.getResult()));
+    view(op.getResult()) = readable(place, op.getResult());
+    return success();
+  }
+
+  LogicalResult lowerOp(vertex::ReversedTasksOp op) {
+    Graph &graph = program.graphs[spaces.graphNumber(op.getGraph())];
+    graph.arity = std::max<int64_t>(graph.arity, op.getArity());
+    Block &body = op.getBody().front();
+    for (auto [index, argument] : llvm::enumerate(body.getArguments())) {
+      if (index < op.getStates()) {
+        view(argument) = destination(op.getOutputs()[index]);
+        continue;
+      }
+      FailureOr<Operand> eager =
+          viewOf(op.getEager()[index - op.getStates()], op);
+      if (failed(eager))
+        return failure();
+      view(argument) = *eager;
+    }
+    return lowerLoop(op, op.getPlace() == vertex::Place::all
+                             ? Rows::tasks_reversed
+                             : Rows::inner_tasks_reversed);
+  }
+
+  /// Lowers the body of a loop whose arguments have views.
+  LogicalResult lowerLoop(Operation *op, Rows rows) {
+    Block &body = op->getRegion(0).front();
+    program.closePhase();
+    loop = rows;
+    for (Operation &nested : body)
+      if (failed(lower(&nested)))
+        return failure();
+    for (auto [value, result] :
+         llvm::zip(body.getTerminator()->getOperands(), op->getResults()))
+      if (failed(bring(value, destination(result), op)))
+        return failure();
+    loop.reset();
+    program.closePhase();
+    for (Value result : op->getResults())
+      view(result) = readable(destination(result), result);
+    return success();
+  }
+
+  LogicalResult lowerOp(nn::SumRowsOp op) {
+    FailureOr<Operand> source = viewOf(op.getRows(), op);
+    if (failed(source))
+      return failure();
+    Step step(StepKind::sum_rows, op.getLoc());
+    step.operands = {*source, sharedPlace(destination(op.getResult()))};
+    step.results = 1;
+    addStep(std::move(step), running(op.getRows()));
+    view(op.getResult()) =
+        readable(destination(op.getResult()), op.getResult());
+    return success();
+  }
+
+  LogicalResult lowerOp(nn::OuterSumOp op) {
+    FailureOr<Operand> x = viewOf(op.getX(), op), y = viewOf(op.getY(), op);
+    if (failed(x) || failed(y))
+      return failure();
+    Operand place = sharedPlace(destination(op.getResult()));
+    int64_t k = elementsOf(op.getX().getType());
+    int64_t n = elementsOf(op.getY().getType());
+    if (place.stride == 0)
+      place.stride = n;
+    place.elements = k && n ? (k - 1) * place.stride + n : 0;
+    Step step(StepKind::outer_sum, op.getLoc());
+    step.operands = {*x, *y, place};
+    step.results = 1;
+    addStep(std::move(step), running(op.getX()));
+    view(op.getResult()) =
+        readable(destination(op.getResult()), op.getResult());
+    return success();
+  }
+
+  LogicalResult lowerOp(nn::CombineRowsOp op) {
+    FailureOr<Operand> rows = viewOf(op.getRows(), op);
+    FailureOr<Operand> ids = viewOf(op.getIds(), op);
+    if (failed(rows) || failed(ids))
+      return failure();
+    Step step(StepKind::combine_rows, op.getLoc());
+    step.operands = {*ids, *rows, destination(op.getOwners()),
+                     destination(op.getSums())};
+    step.results = 2;
+    addStep(std::move(step), running(op.getRows()));
+    for (Value result : op->getResults())
+      view(result) = readable(destination(result), result);
+    return success();
+  }
+
+  LogicalResult lowerOp(nn::UpdateRowsOp op) {
+    auto it = destinations.find(op.getRows());
+    if (it == destinations.end() || it->second.access != Access::id)
+      return op.emitOpError("cannot be lowered: expects the rows of a "
+                            "parameter, made by an elementwise group that is "
+                            "the last to read them");
+    if (!isMade(op.getTable())) {
+      view(op.getResult()) = view(op.getTable());
+      destinations[op.getResult()] = view(op.getTable());
+      return success();
+    }
+    view(op.getResult()) = readable(destination(op.getTable()), op.getResult());
+    return success();
+  }
+
+  /// The only row of a buffer that a reduction writes.
+  static Operand sharedPlace(Operand place) {
+    place.access = Access::shared;
+    return place;
   }
 
   LogicalResult lowerOp(vertex::GatherRowsOp op) {
@@ -385,6 +635,12 @@ private:
     FailureOr<Operand> source = viewOf(value, op);
     if (failed(source))
       return failure();
+    if (source->buffer == place.buffer && source->column == place.column &&
+        program.buffers[place.buffer].space.rows == Rows::one)
+      return success(); // A parameter that nothing has changed, or in place.
+    if (place.stride != 0)
+      return op->emitOpError("cannot be lowered: columns of a matrix are "
+                             "written by nn.outer_sum only");
     place.elements = elementsOf(value.getType());
     addCopy(*source, place, running(value), op->getLoc());
     return success();
@@ -417,21 +673,9 @@ private:
         return failure();
       view(argument) = *eager;
     }
-    program.closePhase();
-    loop =
-        op.getPlace() == vertex::Place::all ? Rows::tasks : Rows::inner_tasks;
-    for (Operation &nested : body)
-      if (failed(lower(&nested)))
-        return failure();
-    for (auto [value, result] :
-         llvm::zip(body.getTerminator()->getOperands(), op.getOutputs()))
-      if (failed(bring(value, destination(result), op)))
-        return failure();
-    loop.reset();
-    program.closePhase();
-    for (Value result : op.getOutputs())
-      view(result) = readable(destination(result), result);
-    return success();
+    return lowerLoop(op, op.getPlace() == vertex::Place::all
+                             ? Rows::tasks
+                             : Rows::inner_tasks);
   }
 
   LogicalResult lowerOp(nn::MatmulOp op) {
@@ -465,8 +709,9 @@ private:
     FailureOr<Operand> ids = viewOf(op.getIds(), op);
     if (failed(table) || failed(ids))
       return failure();
-    if (program.buffers[table->buffer].kind != BufferKind::parameter &&
-        program.buffers[table->buffer].kind != BufferKind::constant)
+    BufferKind kind = program.buffers[table->buffer].kind;
+    if (kind != BufferKind::parameter && kind != BufferKind::constant &&
+        kind != BufferKind::state)
       return op.emitOpError("expects its table to be a parameter or constant");
     Operand place = destination(op.getResult());
     Step step(StepKind::embed, op.getLoc());
@@ -484,17 +729,13 @@ private:
   }
 
   LogicalResult lowerOp(tensor::ConcatOp op) {
-    if (!isColumnConcat(op))
-      return success(); // Of a weight: read by weightOf.
-    Operand place = destination(op.getResult());
-    Operand part = place;
-    for (Value piece : op.getInputs()) {
-      part.elements = elementsOf(piece.getType());
+    if (isWeight(op))
+      return success(); // Read by weightOf.
+    for (auto [piece, part] : llvm::zip(op.getInputs(), parts(op)))
       if (failed(bring(piece, part, op)))
         return failure();
-      part.column += part.elements;
-    }
-    view(op.getResult()) = readable(place, op.getResult());
+    view(op.getResult()) =
+        readable(destination(op.getResult()), op.getResult());
     return success();
   }
 
@@ -522,15 +763,19 @@ private:
       indexed.push_back(operand->access != Access::row &&
                         operand->access != Access::shared);
     }
+    bool inPlace = false;
     for (Value value : op->getResults()) {
-      step.operands.push_back(destination(value));
-      indexed.push_back(false);
+      Operand place = destination(value);
+      inPlace |= isKept(place);
+      indexed.push_back(place.access == Access::id);
+      step.operands.push_back(place);
     }
     auto module = function->getParentOfType<ModuleOp>();
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     std::string name =
         (function.getName() + ".kernel" + Twine(kernels++)).str();
-    func::FuncOp kernel = buildKernel(builder, name, op, indexed, vectorBits);
+    func::FuncOp kernel =
+        buildKernel(builder, name, op, indexed, vectorBits, inPlace);
     symbols.insert(kernel);
     step.kernel = kernel.getSymName().str();
     step.results = op->getNumResults();
@@ -544,10 +789,18 @@ private:
     return success();
   }
 
+  /// Whether `place` outlives the call: it may be read where it is written.
+  bool isKept(Operand place) {
+    BufferKind kind = program.buffers[place.buffer].kind;
+    return kind == BufferKind::parameter || kind == BufferKind::state;
+  }
+
   LogicalResult lowerOp(func::ReturnOp op) {
     program.closePhase();
     for (auto [value, buffer] : llvm::zip(op.getOperands(), outputs)) {
       Operand place = rowOperand(buffer, value.getType());
+      if (isKept(place) && view(value).buffer == buffer)
+        continue; // Updated in place.
       if (program.buffers[buffer].space.rows == Rows::caller)
         place.access = Access::caller;
       if (failed(bring(value, place, op)))
@@ -569,8 +822,8 @@ private:
       return reader->emitOpError("expects its weight to be a parameter, a "
                                  "constant, or columns of one; weights are "
                                  "packed once, at load");
-    return Weight{matrix->buffer, part->row, part->k, part->begins,
-                  part->counts};
+    return Weight{matrix->buffer, part->row,    part->rows,
+                  part->begins,   part->counts, part->transposed};
   }
 
   func::FuncOp function;
@@ -581,6 +834,8 @@ private:
   std::optional<Rows> loop;
   unsigned kernels = 0;
   SmallVector<int64_t> outputs;
+  /// Parameters and states by name.
+  llvm::StringMap<Value> bound;
   llvm::DenseMap<Value, Operand> views;
   llvm::DenseMap<Value, Operand> destinations;
 };

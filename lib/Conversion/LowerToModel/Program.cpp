@@ -23,8 +23,8 @@ int64_t Program::addBuffer(BufferKind kind, StringRef name, RowSpace space,
 int64_t Program::addWeight(const Weight &weight) {
   for (auto [number, other] : llvm::enumerate(weights))
     if (other.buffer == weight.buffer && other.row == weight.row &&
-        other.k == weight.k && other.begins == weight.begins &&
-        other.counts == weight.counts)
+        other.rows == weight.rows && other.begins == weight.begins &&
+        other.counts == weight.counts && other.transposed == weight.transposed)
       return number;
   weights.push_back(weight);
   return weights.size() - 1;
@@ -33,14 +33,17 @@ int64_t Program::addWeight(const Weight &weight) {
 void Program::addStep(Step step, RowSpace space, std::optional<Rows> loop) {
   Rows rows = loop.value_or(space.rows);
   bool fits = open && !phases.empty() && phases.back().rows == rows &&
-              phases.back().graph == space.graph;
+              phases.back().graph == space.graph &&
+              phases.back().steps.back().reduces() == step.reduces();
   // A step may read its own row of what an earlier step of its phase wrote;
   // other rows are only there once the phase is over. In a loop children's
   // rows are: they belong to earlier tasks.
   if (fits && !loop)
     for (const Operand &operand :
          ArrayRef(step.operands).drop_back(step.results)) {
-      if (operand.access == Access::row || operand.access == Access::shared)
+      bool own = operand.access == Access::row ||
+                 (operand.access == Access::shared && !step.reduces());
+      if (own && step.kind != StepKind::sum_parents)
         continue;
       for (const Step &earlier : phases.back().steps)
         for (const Operand &written :
@@ -57,14 +60,19 @@ void Program::finish() {
   // When a phase runs, in the words of the vertex dialect.
   bool looped = false;
   for (Phase &phase : phases) {
-    bool loop = phase.rows == Rows::tasks || phase.rows == Rows::inner_tasks;
+    bool forward = phase.rows == Rows::tasks || phase.rows == Rows::inner_tasks;
+    bool backward = phase.rows == Rows::tasks_reversed ||
+                    phase.rows == Rows::inner_tasks_reversed;
+    bool loop = forward || backward;
     looped |= loop;
-    if (phase.rows == Rows::structures)
+    if (phase.steps.front().reduces())
+      phase.name = "sums";
+    else if (phase.rows == Rows::structures)
       phase.name = "structures";
     else if (phase.rows == Rows::one)
       phase.name = "shared";
     else if (loop)
-      phase.name = "path";
+      phase.name = forward ? "path" : "reversed path";
     else if (phase.rows == Rows::leaves)
       phase.name = looped ? "lazy leaves" : "leaves";
     else
@@ -81,7 +89,12 @@ void Program::finish() {
         for (const Operand &operand : step.operands) {
           if (operand.buffer != (int64_t)number)
             continue;
-          local &= operand.access == Access::row && (!home || home == &phase);
+          // Reductions read all rows, and parents have rows of their own.
+          bool ofBlock =
+              !step.reduces() && (step.kind != StepKind::sum_parents ||
+                                  &operand != &step.operands.front());
+          local &= operand.access == Access::row && ofBlock &&
+                   (!home || home == &phase);
           home = &phase;
         }
     if (home && local)
@@ -115,7 +128,8 @@ void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
   for (auto [number, buffer] : llvm::enumerate(buffers)) {
     bool bound = buffer.kind == BufferKind::parameter ||
                  buffer.kind == BufferKind::input ||
-                 buffer.kind == BufferKind::output;
+                 buffer.kind == BufferKind::output ||
+                 buffer.kind == BufferKind::state;
     if (bound || touched.contains(number))
       bufferValues[number] = model::BufferOp::create(
           builder, loc, bufferType, buffer.kind, buffer.name, buffer.space.rows,
@@ -124,12 +138,13 @@ void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
   for (const Weight &weight : weights)
     weightValues.push_back(model::WeightOp::create(
         builder, loc, bufferType, bufferValues[weight.buffer], weight.row,
-        weight.k, weight.begins, weight.counts));
+        weight.rows, weight.begins, weight.counts, weight.transposed));
 
   auto at = [&](const Operand &operand) {
-    return model::OperandAttr::get(builder.getContext(), operand.access,
-                                   operand.slot, operand.column,
-                                   operand.elements);
+    int64_t slot = operand.access == Access::id ? 0 : operand.slot;
+    return model::OperandAttr::get(builder.getContext(), operand.access, slot,
+                                   operand.column, operand.elements,
+                                   operand.stride);
   };
   for (const Phase &phase : phases) {
     auto phaseOp = model::PhaseOp::create(builder, loc, phase.name, phase.rows,
@@ -154,14 +169,34 @@ void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
                                 weightValues[step.weight], buffer(1),
                                 at(operands[0]), at(operands[1]));
         break;
+      case StepKind::sum_parents:
+        model::SumParentsOp::create(builder, step.loc, buffer(0), buffer(1),
+                                    at(operands[0]), at(operands[1]));
+        break;
+      case StepKind::sum_rows:
+        model::SumRowsOp::create(builder, step.loc, buffer(0), buffer(1),
+                                 at(operands[0]), at(operands[1]));
+        break;
+      case StepKind::outer_sum:
+        model::OuterSumOp::create(builder, step.loc, buffer(0), buffer(1),
+                                  buffer(2), at(operands[0]), at(operands[1]),
+                                  at(operands[2]));
+        break;
+      case StepKind::combine_rows:
+        model::CombineRowsOp::create(
+            builder, step.loc, buffer(0), buffer(1), buffer(2), buffer(3),
+            at(operands[0]), at(operands[1]), at(operands[2]), at(operands[3]));
+        break;
       case StepKind::launch: {
-        SmallVector<Value> values;
+        SmallVector<Value> values, ids;
         SmallVector<Attribute> places;
         for (auto [i, operand] : llvm::enumerate(operands)) {
           values.push_back(buffer(i));
           places.push_back(at(operand));
+          if (operand.access == Access::id)
+            ids.push_back(bufferValues[operand.slot]);
         }
-        model::LaunchOp::create(builder, step.loc, step.kernel, values,
+        model::LaunchOp::create(builder, step.loc, step.kernel, values, ids,
                                 builder.getArrayAttr(places), step.results,
                                 step.flops, step.bytes);
         break;

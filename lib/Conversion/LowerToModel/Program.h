@@ -31,17 +31,31 @@ struct Buffer {
 struct Operand {
   int64_t buffer = -1;
   model::Access access = model::Access::row;
+  /// Of an access by id: the ids' buffer.
   int64_t slot = 0;
   int64_t column = 0;
   int64_t elements = 0;
+  /// Of a matrix that an outer_sum writes: the elements between its rows.
+  int64_t stride = 0;
 };
 
 struct Weight {
-  int64_t buffer, row, k;
+  int64_t buffer, row, rows;
   llvm::SmallVector<int64_t> begins, counts;
+  bool transposed;
 };
 
-enum class StepKind { copy, embed, matmul, launch };
+/// From `sum_rows` on, reductions: they make one value of all rows of a phase.
+enum class StepKind {
+  copy,
+  embed,
+  matmul,
+  launch,
+  sum_parents,
+  sum_rows,
+  outer_sum,
+  combine_rows
+};
 
 struct Step {
   Step(StepKind kind, mlir::Location loc) : kind(kind), loc(loc) {}
@@ -49,6 +63,7 @@ struct Step {
   mlir::Location loc;
   /// Those that are written come last.
   llvm::SmallVector<Operand> operands;
+  bool reduces() const { return kind >= StepKind::sum_rows; }
   int64_t results = 0;
   int64_t weight = -1;
   std::string kernel;

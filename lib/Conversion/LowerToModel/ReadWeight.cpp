@@ -7,6 +7,8 @@
 
 #include "ReadWeight.h"
 
+#include "espalier/Dialect/NN/IR/NN.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -26,7 +28,8 @@ static void append(WeightPart &part, int64_t begin, int64_t count) {
 
 /// Columns [begin, begin + count) of those that `part` has.
 static void select(WeightPart &part, int64_t begin, int64_t count) {
-  WeightPart selected{part.matrix, part.row, part.k, {}, {}};
+  WeightPart selected{part.matrix, part.row, part.rows,
+                      {},          {},       part.transposed};
   for (auto [first, size] : llvm::zip(part.begins, part.counts)) {
     int64_t from = std::clamp<int64_t>(begin, 0, size);
     int64_t to = std::clamp<int64_t>(begin + count, 0, size);
@@ -37,8 +40,13 @@ static void select(WeightPart &part, int64_t begin, int64_t count) {
 }
 
 FailureOr<WeightPart> espalier::readWeight(Value value, Operation *reader) {
-  auto concat = value.getDefiningOp<tensor::ConcatOp>();
-  if (concat && concat.getDim() == 1) {
+  if (auto transpose = value.getDefiningOp<nn::TransposeOp>()) {
+    FailureOr<WeightPart> part = readWeight(transpose.getMatrix(), reader);
+    if (succeeded(part))
+      part->transposed = !part->transposed;
+    return part;
+  }
+  if (auto concat = value.getDefiningOp<tensor::ConcatOp>()) {
     std::optional<WeightPart> whole;
     for (Value piece : concat.getInputs()) {
       FailureOr<WeightPart> part = readWeight(piece, reader);
@@ -48,21 +56,27 @@ FailureOr<WeightPart> espalier::readWeight(Value value, Operation *reader) {
         whole = *part;
         continue;
       }
-      if (whole->matrix != part->matrix || whole->row != part->row)
+      if (whole->matrix != part->matrix || whole->row != part->row ||
+          whole->rows != part->rows || whole->transposed != part->transposed)
         return reader->emitOpError("expects the columns of its weight to be "
                                    "of the same rows of one matrix");
       for (auto [begin, count] : llvm::zip(part->begins, part->counts))
         append(*whole, begin, count);
     }
+    if (concat.getDim() != (whole->transposed ? 0u : 1u))
+      return reader->emitOpError("cannot read a weight that is put together "
+                                 "from rows of others");
     return *whole;
   }
   if (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>()) {
     FailureOr<WeightPart> part = readWeight(slice.getSource(), reader);
     if (failed(part))
       return failure();
-    part->row += slice.getStaticOffsets()[0];
-    part->k = slice.getType().getDimSize(0);
-    select(*part, slice.getStaticOffsets()[1], slice.getType().getDimSize(1));
+    unsigned rows = part->transposed ? 1 : 0, columns = 1 - rows;
+    part->row += slice.getStaticOffsets()[rows];
+    part->rows = slice.getType().getDimSize(rows);
+    select(*part, slice.getStaticOffsets()[columns],
+           slice.getType().getDimSize(columns));
     return part;
   }
   auto type = cast<RankedTensorType>(value.getType());

@@ -13,16 +13,19 @@
 
 namespace espalier {
 
-/// Rows [row, row + k) of `matrix`, and of these rows the columns
-/// [begins[i], begins[i] + counts[i]), side by side.
+/// Rows [row, row + rows) of `matrix`, and of these rows the columns
+/// [begins[i], begins[i] + counts[i]), side by side; `transposed`, the
+/// transpose of that.
 struct WeightPart {
   mlir::Value matrix;
-  int64_t row, k;
+  int64_t row, rows;
   llvm::SmallVector<int64_t> begins, counts;
+  bool transposed = false;
 };
 
-/// Sees through static slices and concatenations of columns; `reader` reports
-/// the error if these are of different matrices or rows.
+/// Sees through static slices, transposes and concatenations of columns (rows
+/// of a transpose); `reader` reports the error if these are of different
+/// matrices or rows.
 mlir::FailureOr<WeightPart> readWeight(mlir::Value value,
                                        mlir::Operation *reader);
 

@@ -235,15 +235,16 @@ private:
 
   llvm::Constant *emitWeight(model::WeightOp op) {
     Constants columns;
-    int64_t n = 0;
+    int64_t k = op.getRows(), n = 0;
     for (auto [begin, count] : llvm::zip(op.getBegins(), op.getCounts())) {
       columns.push_back(structure({number(begin), number(count)}));
       n += count;
     }
+    if (op.getTransposed())
+      std::swap(k, n);
     return structure({word(bufferNumbers.lookup(op.getSource())),
                       word(columns.size()), array(columns), number(op.getRow()),
-                      number(op.getK()), number(n), /*transposed=*/word(0),
-                      word(0)});
+                      number(k), number(n), word(op.getTransposed()), word(0)});
   }
 
   llvm::Constant *emitPhase(model::PhaseOp op) {
@@ -255,11 +256,13 @@ private:
          word(op.getGraph()), word(steps.size()), word(0), array(steps)});
   }
 
-  llvm::Constant *operand(Value buffer, model::OperandAttr at) {
+  /// `slot` is the ids' buffer of an access by id, otherwise the child slot.
+  llvm::Constant *operand(Value buffer, model::OperandAttr at,
+                          std::optional<uint32_t> slot = {}) {
     return structure({word(bufferNumbers.lookup(buffer)),
                       word(static_cast<uint32_t>(at.getAccess())),
-                      word(at.getSlot()), word(0), number(at.getColumn()),
-                      number(at.getElements())});
+                      word(slot.value_or(at.getSlot())), word(at.getStride()),
+                      number(at.getColumn()), number(at.getElements())});
   }
 
   llvm::Constant *step(uint32_t kind, ArrayRef<llvm::Constant *> operands,
@@ -302,11 +305,56 @@ private:
                       weightNumbers.lookup(matmul.getWeight()), 2 * k * n,
                       bytes);
         })
+        .Case([&](model::SumParentsOp sum) {
+          int64_t bytes = 2 * rowBytes(sum.getTarget(), sum.getTargetAt());
+          return step(ESPALIER_STEP_SUM_PARENTS,
+                      {operand(sum.getSource(), sum.getSourceAt()),
+                       operand(sum.getTarget(), sum.getTargetAt())},
+                      "sum parents", 1, nullptr, 0,
+                      sum.getTargetAt().getElements(), bytes);
+        })
+        .Case([&](model::SumRowsOp sum) {
+          return step(ESPALIER_STEP_SUM_ROWS,
+                      {operand(sum.getSource(), sum.getSourceAt()),
+                       operand(sum.getTarget(), sum.getTargetAt())},
+                      "sum rows", 1, nullptr, 0,
+                      sum.getTargetAt().getElements(),
+                      rowBytes(sum.getSource(), sum.getSourceAt()));
+        })
+        .Case([&](model::OuterSumOp sum) {
+          int64_t k = sum.getXAt().getElements();
+          int64_t n = sum.getYAt().getElements();
+          int64_t bytes = rowBytes(sum.getX(), sum.getXAt()) +
+                          rowBytes(sum.getY(), sum.getYAt());
+          return step(ESPALIER_STEP_OUTER_SUM,
+                      {operand(sum.getX(), sum.getXAt()),
+                       operand(sum.getY(), sum.getYAt()),
+                       operand(sum.getTarget(), sum.getTargetAt())},
+                      "outer sum " + Twine(k) + "x" + Twine(n), 1, nullptr, 0,
+                      2 * k * n, bytes);
+        })
+        .Case([&](model::CombineRowsOp combine) {
+          int64_t bytes =
+              2 * rowBytes(combine.getSource(), combine.getSourceAt());
+          return step(ESPALIER_STEP_COMBINE_ROWS,
+                      {operand(combine.getIds(), combine.getIdsAt()),
+                       operand(combine.getSource(), combine.getSourceAt()),
+                       operand(combine.getOwners(), combine.getOwnersAt()),
+                       operand(combine.getTarget(), combine.getTargetAt())},
+                      "combine rows", 2, nullptr, 0,
+                      combine.getSourceAt().getElements(), bytes);
+        })
         .Case([&](model::LaunchOp launch) {
           Constants operands;
-          for (auto [buffer, at] :
-               llvm::zip(launch.getOperands(), launch.getAt()))
-            operands.push_back(operand(buffer, cast<model::OperandAttr>(at)));
+          auto ids = launch.getByIds().begin();
+          for (auto [buffer, attribute] :
+               llvm::zip(launch.getBuffers(), launch.getAt())) {
+            auto at = cast<model::OperandAttr>(attribute);
+            std::optional<uint32_t> slot;
+            if (at.getAccess() == model::Access::id)
+              slot = bufferNumbers.lookup(*ids++);
+            operands.push_back(operand(buffer, at, slot));
+          }
           return step(ESPALIER_STEP_KERNEL, operands, launch.getKernel(),
                       launch.getWritten(),
                       module.getFunction(launch.getKernel()), 0,

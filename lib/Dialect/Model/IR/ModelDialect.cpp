@@ -50,12 +50,18 @@ LogicalResult BufferOp::verify() {
 }
 
 LogicalResult LaunchOp::verify() {
-  if (getAt().size() != getOperands().size() ||
+  if (getAt().size() != getBuffers().size() ||
       !llvm::all_of(getAt(), llvm::IsaPred<OperandAttr>))
     return emitOpError("expects a #model.at for each of its ")
-           << getOperands().size() << " operands";
-  if ((size_t)getWritten() > getOperands().size())
+           << getBuffers().size() << " operands";
+  if ((size_t)getWritten() > getBuffers().size())
     return emitOpError("expects at most as many results as operands");
+  auto byId = [](Attribute at) {
+    return cast<OperandAttr>(at).getAccess() == Access::id;
+  };
+  if ((size_t)llvm::count_if(getAt(), byId) != getByIds().size())
+    return emitOpError("expects a buffer of ids for each operand with an `id` "
+                       "access");
   return success();
 }
 

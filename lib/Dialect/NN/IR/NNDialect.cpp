@@ -55,9 +55,10 @@ LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                   unsigned argument,
                                                   NamedAttribute attribute) {
   StringRef name = attribute.getName().getValue();
-  if (name != "nn.param" && name != "nn.input")
-    return op->emitOpError() << "has an argument with the unknown attribute '"
-                             << name << "'; expects nn.param or nn.input";
+  if (name != "nn.param" && name != "nn.input" && name != "nn.state")
+    return op->emitOpError()
+           << "has an argument with the unknown attribute '" << name
+           << "'; expects nn.param, nn.input or nn.state";
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return op->emitOpError() << "expects '" << name << "' on a function only";
@@ -65,12 +66,13 @@ LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned,
       function.getArgAttr(argument, "nn.input"))
     return op->emitOpError()
            << "argument #" << argument << " has both nn.param and nn.input";
-  if (name == "nn.param") {
+  if (name != "nn.input") {
     auto type =
         dyn_cast<RankedTensorType>(function.getArgumentTypes()[argument]);
     if (!type || !type.hasStaticShape())
       return op->emitOpError()
-             << "expects a parameter to be a tensor of static shape, but "
+             << "expects a parameter or state to be a tensor of static shape, "
+                "but "
                 "argument #"
              << argument << " is " << function.getArgumentTypes()[argument];
   }
@@ -80,10 +82,11 @@ LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned,
 LogicalResult NNDialect::verifyRegionResultAttribute(Operation *op, unsigned,
                                                      unsigned,
                                                      NamedAttribute attribute) {
-  if (attribute.getName() != "nn.output")
+  StringRef name = attribute.getName();
+  if (name != "nn.output" && name != "nn.update" && name != "nn.gradient")
     return op->emitOpError()
-           << "has a result with the unknown attribute '"
-           << attribute.getName().getValue() << "'; expects nn.output";
+           << "has a result with the unknown attribute '" << name
+           << "'; expects nn.output, nn.update or nn.gradient";
   return verifyName(op, attribute);
 }
 
@@ -117,6 +120,21 @@ Value espalier::nn::buildZeros(OpBuilder &builder, Location loc, Type type) {
 
 bool espalier::nn::isZeros(Value value) {
   return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
+}
+
+Value espalier::nn::buildSlice(OpBuilder &builder, Location loc, Value source,
+                               RankedTensorType type, int64_t dim,
+                               int64_t offset) {
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1));
+  SmallVector<OpFoldResult> sizes;
+  offsets[dim] = builder.getIndexAttr(offset);
+  for (int64_t extent : type.getShape())
+    sizes.push_back(builder.getIndexAttr(extent));
+  if (isRowsType(type))
+    sizes[0] = tensor::DimOp::create(builder, loc, source, 0).getResult();
+  return tensor::ExtractSliceOp::create(builder, loc, type, source, offsets,
+                                        sizes, strides);
 }
 
 bool espalier::nn::isTotal(Operation *op) {

@@ -69,6 +69,43 @@ Batched SoftmaxOp::buildBatched(OpBuilder &builder, ValueRange operands) {
   return single(SoftmaxOp::create(builder, getLoc(), operands[0]));
 }
 
+bool SoftmaxCrossEntropyOp::needsRows() { return true; }
+bool SoftmaxCrossEntropyAdjointOp::needsRows() { return true; }
+bool CorrectOp::needsRows() { return true; }
+bool OuterOp::needsRows() { return true; }
+
+Batched SoftmaxCrossEntropyOp::buildBatched(OpBuilder &builder,
+                                            ValueRange operands) {
+  if (failed(checkRank(*this, getLogits(), 1)))
+    return failure();
+  return single(SoftmaxCrossEntropyOp::create(builder, getLoc(), operands[0],
+                                              operands[1]));
+}
+
+Batched SoftmaxCrossEntropyAdjointOp::buildBatched(OpBuilder &builder,
+                                                   ValueRange operands) {
+  if (failed(checkRank(*this, getLogits(), 1)))
+    return failure();
+  return single(SoftmaxCrossEntropyAdjointOp::create(
+      builder, getLoc(), operands[0].getType(), operands));
+}
+
+Batched CorrectOp::buildBatched(OpBuilder &builder, ValueRange operands) {
+  if (failed(checkRank(*this, getLogits(), 1)))
+    return failure();
+  return single(CorrectOp::create(builder, getLoc(), operands[0], operands[1]));
+}
+
+Batched SumOp::buildBatched(OpBuilder &builder, ValueRange operands) {
+  return single(SumOp::create(builder, getLoc(), operands[0]));
+}
+
+Batched OuterOp::buildBatched(OpBuilder &builder, ValueRange operands) {
+  if (failed(checkRank(*this, getX(), 1)))
+    return failure();
+  return single(OuterOp::create(builder, getLoc(), operands[0], operands[1]));
+}
+
 Batched ElementwiseOp::buildBatched(OpBuilder &builder, ValueRange operands) {
   SmallVector<Type> types;
   for (Type type : getResultTypes())
@@ -119,3 +156,23 @@ int64_t ElementwiseOp::getFlops() {
       flops += rowElements(op.getResult(0).getType());
   return flops;
 }
+
+int64_t SoftmaxCrossEntropyOp::getFlops() {
+  return 4 * rowElements(getLogits().getType());
+}
+
+int64_t SoftmaxCrossEntropyAdjointOp::getFlops() {
+  return 6 * rowElements(getLogits().getType());
+}
+
+int64_t CorrectOp::getFlops() { return rowElements(getLogits().getType()); }
+
+int64_t SumOp::getFlops() { return rowElements(getInput().getType()); }
+
+int64_t SumRowsOp::getFlops() { return rowElements(getRows().getType()); }
+
+int64_t OuterOp::getFlops() { return rowElements(getResult().getType()); }
+
+int64_t OuterSumOp::getFlops() { return 2 * getType().getNumElements(); }
+
+int64_t ScatterRowsOp::getFlops() { return rowElements(getRows().getType()); }

@@ -9,8 +9,10 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/CommonFolders.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
 
@@ -104,6 +106,206 @@ LogicalResult SoftmaxOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Losses
+//===----------------------------------------------------------------------===//
+
+/// The type of one element of `elementType` for each row of `logits`.
+static FailureOr<RankedTensorType> inferPerRow(std::optional<Location> loc,
+                                               Type logitsType, Type labelsType,
+                                               Type elementType) {
+  auto logits = cast<RankedTensorType>(logitsType);
+  auto labels = cast<RankedTensorType>(labelsType);
+  if ((logits.getRank() != 1 && logits.getRank() != 2) ||
+      logits.isDynamicDim(logits.getRank() - 1) ||
+      logits.getShape().back() == 0)
+    return emitOptionalError(loc,
+                             "[C1] expects logits of rank 1 or 2 with a "
+                             "static, non-empty last dimension, but got ",
+                             logits);
+  if (labels.getShape() != logits.getShape().drop_back())
+    return emitOptionalError(loc, "[C2] expects one label a row of ", logits,
+                             ", but got ", labels);
+  return RankedTensorType::get(labels.getShape(), elementType);
+}
+
+LogicalResult SoftmaxCrossEntropyOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  Type logits = adaptor.getLogits().getType();
+  auto type = inferPerRow(loc, logits, adaptor.getLabels().getType(),
+                          getElementTypeOrSelf(logits));
+  if (failed(type))
+    return failure();
+  types.push_back(*type);
+  return success();
+}
+
+LogicalResult CorrectOp::inferReturnTypes(MLIRContext *context,
+                                          std::optional<Location> loc,
+                                          Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  auto type =
+      inferPerRow(loc, adaptor.getLogits().getType(),
+                  adaptor.getLabels().getType(), IntegerType::get(context, 32));
+  if (failed(type))
+    return failure();
+  types.push_back(*type);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sums, matrices, rows of a table
+//===----------------------------------------------------------------------===//
+
+LogicalResult BroadcastOp::verify() {
+  auto scalar = cast<RankedTensorType>(getScalar().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  bool rows = isRowsType(scalar);
+  if (scalar.getRank() != (rows ? 1 : 0) || isRowsType(result) != rows ||
+      (!rows && !result.hasStaticShape()) ||
+      scalar.getElementType() != result.getElementType())
+    return emitOpError("[C1] expects a scalar and a static shape of its type, "
+                       "or a batch of both, but got ")
+           << scalar << " and " << result;
+  return success();
+}
+
+LogicalResult SumOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                      Adaptor adaptor,
+                                      SmallVectorImpl<Type> &types) {
+  auto type = cast<RankedTensorType>(adaptor.getInput().getType());
+  types.push_back(RankedTensorType::get(
+      isRowsType(type) ? type.getShape().take_front() : ArrayRef<int64_t>(),
+      type.getElementType()));
+  return success();
+}
+
+LogicalResult SumRowsOp::inferReturnTypes(MLIRContext *,
+                                          std::optional<Location> loc,
+                                          Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  Type type = adaptor.getRows().getType();
+  if (!isRowsType(type))
+    return emitOptionalError(loc,
+                             "[C1] expects rows (a leading dynamic "
+                             "dimension), but got ",
+                             type);
+  types.push_back(getRowType(type));
+  return success();
+}
+
+LogicalResult TransposeOp::inferReturnTypes(MLIRContext *,
+                                            std::optional<Location>,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  auto type = cast<RankedTensorType>(adaptor.getMatrix().getType());
+  types.push_back(RankedTensorType::get(
+      {type.getDimSize(1), type.getDimSize(0)}, type.getElementType()));
+  return success();
+}
+
+OpFoldResult TransposeOp::fold(FoldAdaptor) {
+  if (auto other = getMatrix().getDefiningOp<TransposeOp>())
+    return other.getMatrix();
+  return {};
+}
+
+LogicalResult OuterOp::inferReturnTypes(MLIRContext *,
+                                        std::optional<Location> loc,
+                                        Adaptor adaptor,
+                                        SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  auto y = cast<RankedTensorType>(adaptor.getY().getType());
+  int64_t rank = isRowsType(x) ? 2 : 1;
+  if (x.getRank() != rank || y.getRank() != rank ||
+      isRowsType(x) != isRowsType(y) ||
+      x.getElementType() != y.getElementType())
+    return emitOptionalError(loc,
+                             "[C1] expects two rows or two batches of rows of "
+                             "one element type, but got ",
+                             x, " and ", y);
+  SmallVector<int64_t> shape(x.getShape());
+  shape.push_back(y.getShape().back());
+  types.push_back(RankedTensorType::get(shape, x.getElementType()));
+  return success();
+}
+
+LogicalResult OuterSumOp::inferReturnTypes(MLIRContext *,
+                                           std::optional<Location> loc,
+                                           Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
+  auto x = cast<RankedTensorType>(adaptor.getX().getType());
+  auto y = cast<RankedTensorType>(adaptor.getY().getType());
+  if (!isRowsType(x) || !isRowsType(y) || x.getRank() != 2 ||
+      y.getRank() != 2 || x.getElementType() != y.getElementType())
+    return emitOptionalError(loc,
+                             "[C1] expects two batches of rows of one element "
+                             "type, but got ",
+                             x, " and ", y);
+  types.push_back(RankedTensorType::get({x.getDimSize(1), y.getDimSize(1)},
+                                        x.getElementType()));
+  return success();
+}
+
+LogicalResult ScatterRowsOp::verify() {
+  auto rows = cast<RankedTensorType>(getRows().getType());
+  auto ids = cast<RankedTensorType>(getIds().getType());
+  auto table = cast<RankedTensorType>(getResult().getType());
+  if (rows.getRank() != ids.getRank() + 1 || !table.hasStaticShape() ||
+      rows.getShape().drop_back() != ids.getShape() ||
+      rows.getShape().back() != table.getDimSize(1) ||
+      rows.getElementType() != table.getElementType())
+    return emitOpError("[C1] expects one id a row, and rows of ")
+           << table << ", but got " << rows << " and " << ids;
+  return success();
+}
+
+namespace {
+/// The sum of a batch's outer products is one large product; the products
+/// themselves are never there.
+struct SumOfOuter : OpRewritePattern<SumRowsOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SumRowsOp op,
+                                PatternRewriter &rewriter) const override {
+    auto outer = op.getRows().getDefiningOp<OuterOp>();
+    if (!outer)
+      return rewriter.notifyMatchFailure(op, "sums no outer products");
+    rewriter.replaceOpWithNewOp<OuterSumOp>(op, outer.getX(), outer.getY());
+    return success();
+  }
+};
+
+/// A concatenation of columns need not exist to be multiplied: its pieces make
+/// the rows of the result.
+struct OuterSumOfPieces : OpRewritePattern<OuterSumOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(OuterSumOp op,
+                                PatternRewriter &rewriter) const override {
+    auto concat = op.getX().getDefiningOp<tensor::ConcatOp>();
+    if (!concat)
+      return rewriter.notifyMatchFailure(op, "has no concatenation");
+    SmallVector<Value> pieces;
+    for (Value piece : concat.getInputs())
+      pieces.push_back(
+          OuterSumOp::create(rewriter, op.getLoc(), piece, op.getY()));
+    rewriter.replaceOpWithNewOp<tensor::ConcatOp>(op, op.getType(), /*dim=*/0,
+                                                  pieces);
+    return success();
+  }
+};
+} // namespace
+
+void SumRowsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {
+  patterns.add<SumOfOuter>(context);
+}
+
+void OuterSumOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                             MLIRContext *context) {
+  patterns.add<OuterSumOfPieces>(context);
+}
+
+//===----------------------------------------------------------------------===//
 // Activations
 //===----------------------------------------------------------------------===//
 
@@ -139,6 +341,17 @@ OpFoldResult GeluOp::fold(FoldAdaptor adaptor) {
   return foldActivation(adaptor.getInput(), [](double x) {
     return 0.5 * x * std::erfc(-x * M_SQRT1_2);
   });
+}
+
+OpFoldResult FillOp::fold(FoldAdaptor) {
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (!type || !type.hasStaticShape())
+    return {};
+  bool lossy;
+  APFloat value = getValue();
+  value.convert(cast<FloatType>(type.getElementType()).getFloatSemantics(),
+                APFloat::rmNearestTiesToEven, &lossy);
+  return DenseElementsAttr::get(type, value);
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,6 +399,13 @@ LogicalResult ElementwiseOp::verify() {
              << result.getType();
   }
 
+  // What is broadcast may be a scalar.
+  auto isBroadcast = [](Operation *user) { return isa<BroadcastOp>(user); };
+  auto isScalar = [&](BlockArgument argument) {
+    return cast<RankedTensorType>(argument.getType()).getRank() == 0 &&
+           !argument.use_empty() &&
+           llvm::all_of(argument.getUsers(), isBroadcast);
+  };
   std::optional<ArrayRef<int64_t>> shape;
   auto checkShape = [&](Value value) -> LogicalResult {
     auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -201,10 +421,13 @@ LogicalResult ElementwiseOp::verify() {
     return success();
   };
   for (BlockArgument argument : body.getArguments())
-    if (failed(checkShape(argument)))
+    if (!isScalar(argument) && failed(checkShape(argument)))
       return failure();
   for (Operation &op : body.without_terminator()) {
-    if (!op.hasTrait<OpTrait::ConstantLike>() &&
+    auto broadcast = dyn_cast<BroadcastOp>(op);
+    if (broadcast && !isa<BlockArgument>(broadcast.getScalar()))
+      return emitOpError("[C4] expects broadcasts of arguments only");
+    if (!broadcast && !op.hasTrait<OpTrait::ConstantLike>() &&
         !OpTrait::hasElementwiseMappableTraits(&op))
       return emitOpError("[C4] expects elementwise operators, but got '")
              << op.getName() << "'";

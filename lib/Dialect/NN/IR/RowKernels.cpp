@@ -71,6 +71,11 @@ Value GeluOp::buildExpansion(OpBuilder &builder, ValueRange operands) {
   return arith::MulFOp::create(builder, loc, half, tail);
 }
 
+Value FillOp::buildExpansion(OpBuilder &builder, ValueRange operands) {
+  return buildConstant(builder, getLoc(), operands[0].getType(),
+                       getValue().convertToDouble());
+}
+
 //===----------------------------------------------------------------------===//
 // RowKernelOpInterface
 //===----------------------------------------------------------------------===//
@@ -78,9 +83,11 @@ Value GeluOp::buildExpansion(OpBuilder &builder, ValueRange operands) {
 /// Calls `body(column, lanes)` for vectors that together cover `columns`
 /// columns: full vectors in a loop, then one that ends at the last column. The
 /// last may overlap the one before, which is harmless where a column's result
-/// depends on that column only.
+/// depends on that column only, and what is read is not overwritten; otherwise
+/// (`inPlace`) it is shorter instead.
 static void
 forEachVector(OpBuilder &builder, Location loc, int64_t columns, int64_t lanes,
+              bool inPlace,
               llvm::function_ref<void(OpBuilder &, Value, int64_t)> body) {
   if (columns == 0)
     return;
@@ -98,8 +105,10 @@ forEachVector(OpBuilder &builder, Location loc, int64_t columns, int64_t lanes,
           scf::YieldOp::create(nested, loc);
         });
   }
-  if (whole != columns)
-    body(builder, buildIndex(builder, loc, columns - lanes), lanes);
+  if (whole == columns)
+    return;
+  int64_t last = inPlace ? columns - whole : lanes;
+  body(builder, buildIndex(builder, loc, columns - last), last);
 }
 
 /// `type` with the shape of one vector of `lanes` elements.
@@ -111,9 +120,12 @@ void ElementwiseOp::buildRow(OpBuilder &builder, RowAccess &access) {
   Block &body = getBody().front();
   // The narrowest vector of any element type in the group fits all of them.
   int64_t lanes = 0, columns = 0;
+  bool empty = false;
   auto look = [&](Value value) {
     auto type = cast<RankedTensorType>(value.getType());
-    columns = type.getNumElements();
+    // Scalars are there to be broadcast, if not everything is one.
+    columns = std::max(columns, type.getNumElements());
+    empty |= type.getNumElements() == 0;
     if (type.getElementType().isInteger(1))
       return;
     int64_t own = access.lanes(type.getElementType());
@@ -123,14 +135,25 @@ void ElementwiseOp::buildRow(OpBuilder &builder, RowAccess &access) {
   for (Operation &op : body.without_terminator())
     llvm::for_each(op.getResults(), look);
 
+  if (empty)
+    return;
+  auto isBroadcast = [](Operation *user) { return isa<BroadcastOp>(user); };
+  llvm::DenseMap<Value, Value> scalars;
+  for (BlockArgument argument : body.getArguments())
+    if (!argument.use_empty() && llvm::all_of(argument.getUsers(), isBroadcast))
+      scalars[argument] = access.load(builder, argument.getArgNumber(),
+                                      buildIndex(builder, getLoc(), 0),
+                                      getElementTypeOrSelf(argument.getType()));
+
   forEachVector(
-      builder, getLoc(), columns, lanes,
+      builder, getLoc(), columns, lanes, access.isInPlace(),
       [&](OpBuilder &nested, Value column, int64_t lanes) {
         IRMapping mapping;
         for (BlockArgument argument : body.getArguments())
-          mapping.map(argument,
-                      access.load(nested, argument.getArgNumber(), column,
-                                  vectorOf(argument.getType(), lanes)));
+          if (!scalars.contains(argument))
+            mapping.map(argument,
+                        access.load(nested, argument.getArgNumber(), column,
+                                    vectorOf(argument.getType(), lanes)));
         for (Operation &op : body.without_terminator()) {
           if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
             auto splat = cast<SplatElementsAttr>(constant.getValue());
@@ -141,6 +164,14 @@ void ElementwiseOp::buildRow(OpBuilder &builder, RowAccess &access) {
                             SplatElementsAttr::get(
                                 type, splat.getSplatValue<Attribute>()))
                             .getResult());
+            continue;
+          }
+          if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+            mapping.map(broadcast.getResult(),
+                        vector::BroadcastOp::create(
+                            nested, op.getLoc(),
+                            vectorOf(broadcast.getType(), lanes),
+                            scalars.lookup(broadcast.getScalar())));
             continue;
           }
           SmallVector<Value> operands;
@@ -165,21 +196,29 @@ void ElementwiseOp::buildRow(OpBuilder &builder, RowAccess &access) {
       });
 }
 
-void SoftmaxOp::buildRow(OpBuilder &builder, RowAccess &access) {
-  // Rows of a softmax are short: whole vectors of them, then a shorter one.
-  Location loc = getLoc();
-  auto type = cast<RankedTensorType>(getInput().getType());
-  Type element = type.getElementType();
-  int64_t columns = type.getShape().back();
-  int64_t lanes = std::min(access.lanes(element), columns);
-  int64_t whole = columns / lanes * lanes;
+namespace {
+/// Walks over the columns of operand 0, whole vectors, then a shorter one: the
+/// rows of a softmax are short.
+class RowReducer {
+public:
+  RowReducer(OpBuilder &builder, Location loc, RowAccess &access, Value operand)
+      : builder(builder), loc(loc), access(access) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    element = type.getElementType();
+    columns = isRowsType(type) ? getRowType(type).getNumElements()
+                               : type.getNumElements();
+    lanes = std::max<int64_t>(1, std::min(access.lanes(element), columns));
+  }
 
-  // Reduces one scalar over all columns.
-  auto reduce = [&](Value init, auto combine) -> Value {
+  /// Combines one scalar with the vector of every range of columns.
+  using Combine = llvm::function_ref<Value(OpBuilder &, Value column,
+                                           Value vector, Value sofar)>;
+  Value reduce(Value init, Combine combine) {
+    int64_t whole = columns / lanes * lanes;
     auto step = [&](OpBuilder &nested, Value column, int64_t width,
                     Value sofar) -> Value {
       Value vector = access.load(nested, 0, column, vectorOf(element, width));
-      return combine(nested, vector, sofar);
+      return combine(nested, column, vector, sofar);
     };
     auto loop = scf::ForOp::create(
         builder, loc, buildIndex(builder, loc, 0),
@@ -194,37 +233,205 @@ void SoftmaxOp::buildRow(OpBuilder &builder, RowAccess &access) {
       result = step(builder, buildIndex(builder, loc, whole), columns - whole,
                     result);
     return result;
-  };
+  }
 
-  Value maximum =
-      reduce(buildConstant(builder, loc, element,
-                           -std::numeric_limits<double>::infinity()),
-             [&](OpBuilder &nested, Value vector, Value sofar) -> Value {
-               return vector::ReductionOp::create(
-                   nested, loc, vector::CombiningKind::MAXIMUMF, vector, sofar);
-             });
-  auto exponential = [&](OpBuilder &nested, Value vector) -> Value {
+  Value constant(double value) {
+    return buildConstant(builder, loc, element, value);
+  }
+
+  Value maximum() {
+    return reduce(constant(-std::numeric_limits<double>::infinity()),
+                  [&](OpBuilder &nested, Value, Value vector, Value sofar) {
+                    return vector::ReductionOp::create(
+                               nested, loc, vector::CombiningKind::MAXIMUMF,
+                               vector, sofar)
+                        .getResult();
+                  });
+  }
+
+  Value sum() {
+    return reduce(constant(0),
+                  [&](OpBuilder &nested, Value, Value vector, Value sofar) {
+                    return add(nested, vector, sofar);
+                  });
+  }
+
+  /// The sum of exp(x - maximum).
+  Value sumOfExponentials(Value maximum) {
+    return reduce(
+        constant(0), [&](OpBuilder &nested, Value, Value vector, Value sofar) {
+          return add(nested, exponential(nested, vector, maximum), sofar);
+        });
+  }
+
+  Value exponential(OpBuilder &nested, Value vector, Value maximum) {
     Value shift =
         vector::BroadcastOp::create(nested, loc, vector.getType(), maximum);
     return math::ExpOp::create(
         nested, loc, arith::SubFOp::create(nested, loc, vector, shift));
-  };
-  Value sum =
-      reduce(buildConstant(builder, loc, element, 0),
-             [&](OpBuilder &nested, Value vector, Value sofar) -> Value {
-               return vector::ReductionOp::create(
-                   nested, loc, vector::CombiningKind::ADD,
-                   exponential(nested, vector), sofar);
-             });
-  forEachVector(builder, loc, columns, lanes,
+  }
+
+  Value add(OpBuilder &nested, Value vector, Value sofar) {
+    return vector::ReductionOp::create(nested, loc, vector::CombiningKind::ADD,
+                                       vector, sofar);
+  }
+
+  /// For each lane of a vector of `width` columns from `column` on, whether it
+  /// is column `label`, an i32.
+  Value isColumn(OpBuilder &nested, Value column, int64_t width, Value label) {
+    auto lane = llvm::to_vector(llvm::seq<int32_t>(0, width));
+    auto type = VectorType::get({width}, nested.getI32Type());
+    Value lanes = arith::ConstantOp::create(
+        nested, loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(lane)));
+    Value first =
+        arith::TruncIOp::create(nested, loc, nested.getI32Type(), column);
+    Value wanted = arith::SubIOp::create(nested, loc, label, first);
+    return arith::CmpIOp::create(
+        nested, loc, arith::CmpIPredicate::eq, lanes,
+        vector::BroadcastOp::create(nested, loc, type, wanted));
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  RowAccess &access;
+  Type element;
+  int64_t columns, lanes;
+};
+} // namespace
+
+void SoftmaxOp::buildRow(OpBuilder &builder, RowAccess &access) {
+  Location loc = getLoc();
+  RowReducer row(builder, loc, access, getInput());
+  Value maximum = row.maximum();
+  Value sum = row.sumOfExponentials(maximum);
+  forEachVector(builder, loc, row.columns, row.lanes, access.isInPlace(),
                 [&](OpBuilder &nested, Value column, int64_t lanes) {
-                  Type vector = vectorOf(element, lanes);
-                  Value numerator = exponential(
-                      nested, access.load(nested, 0, column, vector));
+                  Type vector = vectorOf(row.element, lanes);
+                  Value numerator = row.exponential(
+                      nested, access.load(nested, 0, column, vector), maximum);
                   Value denominator =
                       vector::BroadcastOp::create(nested, loc, vector, sum);
                   access.store(nested, 0, column,
                                arith::DivFOp::create(nested, loc, numerator,
                                                      denominator));
                 });
+}
+
+void SumOp::buildRow(OpBuilder &builder, RowAccess &access) {
+  RowReducer row(builder, getLoc(), access, getInput());
+  access.store(builder, 0, buildIndex(builder, getLoc(), 0), row.sum());
+}
+
+/// The row's label, and whether it has one.
+static std::pair<Value, Value> loadLabel(OpBuilder &builder, Location loc,
+                                         RowAccess &access) {
+  Type i32 = builder.getI32Type();
+  Value label = access.load(builder, 1, buildIndex(builder, loc, 0), i32);
+  Value none = arith::ConstantIntOp::create(builder, loc, i32, 0);
+  Value given = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
+                                      label, none);
+  return {label, given};
+}
+
+void SoftmaxCrossEntropyOp::buildRow(OpBuilder &builder, RowAccess &access) {
+  Location loc = getLoc();
+  RowReducer row(builder, loc, access, getLogits());
+  auto [label, given] = loadLabel(builder, loc, access);
+  Value maximum = row.maximum();
+  Value sum = row.sumOfExponentials(maximum);
+  Value zero = row.constant(0);
+  // A sum with one term: the logit of the label.
+  Value logit = row.reduce(zero, [&](OpBuilder &nested, Value column,
+                                     Value vector, Value sofar) {
+    auto type = cast<VectorType>(vector.getType());
+    Value zeros = buildConstant(nested, loc, type, 0);
+    Value picked = arith::SelectOp::create(
+        nested, loc, row.isColumn(nested, column, type.getDimSize(0), label),
+        vector, zeros);
+    return row.add(nested, picked, sofar);
+  });
+  Value logSum = arith::AddFOp::create(
+      builder, loc, math::LogOp::create(builder, loc, sum), maximum);
+  Value loss = arith::SubFOp::create(builder, loc, logSum, logit);
+  access.store(builder, 0, buildIndex(builder, loc, 0),
+               arith::SelectOp::create(builder, loc, given, loss, zero));
+}
+
+void SoftmaxCrossEntropyAdjointOp::buildRow(OpBuilder &builder,
+                                            RowAccess &access) {
+  Location loc = getLoc();
+  RowReducer row(builder, loc, access, getLogits());
+  auto [label, given] = loadLabel(builder, loc, access);
+  Value adjoint =
+      access.load(builder, 2, buildIndex(builder, loc, 0), row.element);
+  Value maximum = row.maximum();
+  Value sum = row.sumOfExponentials(maximum);
+  forEachVector(
+      builder, loc, row.columns, row.lanes, access.isInPlace(),
+      [&](OpBuilder &nested, Value column, int64_t lanes) {
+        auto type = VectorType::get({lanes}, row.element);
+        auto spread = [&](Value scalar) -> Value {
+          return vector::BroadcastOp::create(nested, loc, type, scalar);
+        };
+        Value zeros = buildConstant(nested, loc, type, 0);
+        Value ones = buildConstant(nested, loc, type, 1);
+        Value exponential = row.exponential(
+            nested, access.load(nested, 0, column, type), maximum);
+        Value probability =
+            arith::DivFOp::create(nested, loc, exponential, spread(sum));
+        Value target = arith::SelectOp::create(
+            nested, loc, row.isColumn(nested, column, lanes, label), ones,
+            zeros);
+        Value difference =
+            arith::SubFOp::create(nested, loc, probability, target);
+        Value scaled =
+            arith::MulFOp::create(nested, loc, difference, spread(adjoint));
+        access.store(
+            nested, 0, column,
+            arith::SelectOp::create(nested, loc, given, scaled, zeros));
+      });
+}
+
+void CorrectOp::buildRow(OpBuilder &builder, RowAccess &access) {
+  Location loc = getLoc();
+  RowReducer row(builder, loc, access, getLogits());
+  auto [label, given] = loadLabel(builder, loc, access);
+  Type i32 = builder.getI32Type();
+  auto integer = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(builder, loc, i32, value);
+  };
+  // The first column that has the maximum.
+  Value maximum = row.maximum();
+  Value best = row.reduce(
+      integer(INT32_MAX),
+      [&](OpBuilder &nested, Value column, Value vector, Value sofar) -> Value {
+        auto type = cast<VectorType>(vector.getType());
+        int64_t width = type.getDimSize(0);
+        auto integers = VectorType::get({width}, i32);
+        auto lane = llvm::to_vector(llvm::seq<int32_t>(0, width));
+        Value lanes = arith::ConstantOp::create(
+            nested, loc,
+            DenseElementsAttr::get(integers, ArrayRef<int32_t>(lane)));
+        Value first = arith::TruncIOp::create(nested, loc, i32, column);
+        Value columns = arith::AddIOp::create(
+            nested, loc, lanes,
+            vector::BroadcastOp::create(nested, loc, integers, first));
+        Value isMaximum = arith::CmpFOp::create(
+            nested, loc, arith::CmpFPredicate::OEQ, vector,
+            vector::BroadcastOp::create(nested, loc, type, maximum));
+        Value none = arith::ConstantOp::create(
+            nested, loc,
+            DenseElementsAttr::get(integers, static_cast<int32_t>(INT32_MAX)));
+        return vector::ReductionOp::create(
+            nested, loc, vector::CombiningKind::MINSI,
+            arith::SelectOp::create(nested, loc, isMaximum, columns, none),
+            sofar);
+      });
+  Value right = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                      best, label);
+  Value result =
+      arith::SelectOp::create(builder, loc, right, integer(1), integer(0));
+  access.store(
+      builder, 0, buildIndex(builder, loc, 0),
+      arith::SelectOp::create(builder, loc, given, result, integer(-1)));
 }

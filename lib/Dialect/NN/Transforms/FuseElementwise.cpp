@@ -32,8 +32,11 @@ namespace espalier::nn {
 #include "espalier/Dialect/NN/Transforms/Passes.h.inc"
 } // namespace espalier::nn
 
-/// Whether `op` is an elementwise operator on tensors of one static row shape.
+/// Whether `op` is an elementwise operator on tensors of one static row shape,
+/// or makes one from a scalar.
 static bool isFusible(Operation &op) {
+  if (isa<BroadcastOp>(op))
+    return true;
   if (op.getNumResults() != 1 || op.getNumRegions() != 0 ||
       op.hasTrait<OpTrait::ConstantLike>() || !isTotal(&op) ||
       !OpTrait::hasElementwiseMappableTraits(&op))
@@ -90,7 +93,9 @@ private:
   void mergeLinks(llvm::function_ref<bool(Value)> isWanted) {
     for (Operation *op : order)
       for (Value operand : op->getOperands())
-        if (Operation *producer = operand.getDefiningOp())
+        // The scalar that is broadcast has another shape.
+        if (Operation *producer =
+                isa<BroadcastOp>(op) ? nullptr : operand.getDefiningOp())
           if (producer->getBlock() == &block && isFusible(*producer) &&
               isWanted(operand))
             merge(producer, op);
@@ -156,7 +161,7 @@ private:
     llvm::DenseSet<Operation *> inside(ops.begin(), ops.end());
     for (Operation *op : ops) {
       for (Value operand : op->getOperands())
-        if (!isSplatConstant(operand) &&
+        if ((!isSplatConstant(operand) || isa<BroadcastOp>(op)) &&
             !inside.contains(operand.getDefiningOp()))
           inputs.insert(operand);
       if (llvm::any_of(op->getUsers(),
@@ -191,7 +196,8 @@ private:
       mapping.map(input, argument);
     for (Operation *op : ops) {
       for (Value operand : op->getOperands())
-        if (isSplatConstant(operand) && !mapping.contains(operand)) {
+        if (isSplatConstant(operand) && !isa<BroadcastOp>(op) &&
+            !mapping.contains(operand)) {
           Operation *clone = builder.clone(*operand.getDefiningOp());
           SplatElementsAttr splat;
           matchPattern(operand, m_Constant(&splat));

@@ -50,6 +50,9 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
         parser.parseRParen())
       return failure();
   }
+  if (succeeded(parser.parseOptionalKeyword("reversed")))
+    result.addAttribute(getReversedAttrName(result.name),
+                        builder.getUnitAttr());
   if (parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
 
@@ -104,11 +107,14 @@ void FuncOp::print(OpAsmPrinter &printer) {
     printer.printAttribute(leaf);
     printer << ')';
   }
+  if (getReversed())
+    printer << " reversed";
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getAttrs(),
-      {getSymNameAttrName(), getFunctionTypeAttrName(), getStateAttrName(),
-       getArityAttrName(), getLeafAttrName(), getSymVisibilityAttrName(),
-       getArgAttrsAttrName(), getResAttrsAttrName()});
+      {getReversedAttrName(), getSymNameAttrName(), getFunctionTypeAttrName(),
+       getStateAttrName(), getArityAttrName(), getLeafAttrName(),
+       getSymVisibilityAttrName(), getArgAttrsAttrName(),
+       getResAttrsAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
                       /*printBlockTerminators=*/true);
@@ -123,11 +129,31 @@ ScatterOp FuncOp::getScatter() {
   return scatters.empty() ? ScatterOp() : *scatters.begin();
 }
 
+/// The name under which `op` pulls from outside; null if it does not.
+static StringAttr getPullName(Operation *op) {
+  if (auto pull = dyn_cast<PullOp>(op))
+    return pull.getNameAttr();
+  if (auto pull = dyn_cast<PullChildOp>(op))
+    return pull.getNameAttr();
+  return StringAttr();
+}
+
 Type FuncOp::getPulledType(StringRef name) {
-  for (PullOp pull : getBody().getOps<PullOp>())
-    if (pull.getName() == name)
-      return pull.getRow().getType();
+  for (Operation &op : getBody().getOps())
+    if (StringAttr pulled = getPullName(&op); pulled && pulled == name)
+      return op.getResult(0).getType();
   return Type();
+}
+
+llvm::StringMap<Type> FuncOp::getResultsByName() {
+  llvm::StringMap<Type> types;
+  for (Operation &op : getBody().getOps()) {
+    if (auto push = dyn_cast<PushOp>(op))
+      types[push.getName()] = nn::getRowsType(push.getRow().getType());
+    else if (auto reduce = dyn_cast<ReduceOp>(op))
+      types[reduce.getName()] = reduce.getValue().getType();
+  }
+  return types;
 }
 
 PushOp FuncOp::getPush(StringRef name) {
@@ -183,6 +209,7 @@ LogicalResult FuncOp::verifyRegions() {
   ScatterOp scatter;
   llvm::StringMap<Type> pulled;
   llvm::StringSet<> pushed;
+  llvm::DenseSet<int64_t> scatteredTo;
   for (Operation &op : getBody().front()) {
     if (auto other = dyn_cast<ScatterOp>(op)) {
       if (scatter) {
@@ -194,22 +221,37 @@ LogicalResult FuncOp::verifyRegions() {
       }
       scatter = other;
     }
-    if (auto pull = dyn_cast<PullOp>(op)) {
-      auto [it, inserted] =
-          pulled.try_emplace(pull.getName(), pull.getRow().getType());
-      if (!inserted && it->second != pull.getRow().getType())
-        return pull.emitOpError("[F4] pulls \"")
-               << pull.getName() << "\" as " << pull.getRow().getType()
-               << ", but it was pulled as " << it->second << " before";
+    if (StringAttr name = getPullName(&op)) {
+      Type type = op.getResult(0).getType();
+      auto [it, inserted] = pulled.try_emplace(name.getValue(), type);
+      if (!inserted && it->second != type)
+        return op.emitOpError("[F4] pulls ")
+               << name << " as " << type << ", but it was pulled as "
+               << it->second << " before";
     }
+    StringRef emitted;
     if (auto push = dyn_cast<PushOp>(op))
-      if (!pushed.insert(push.getName()).second)
-        return push.emitOpError("[F4] pushes \"")
-               << push.getName() << "\" a second time";
-    if (!isa<ScatterOp, PushOp>(op) && !isMemoryEffectFree(&op))
+      emitted = push.getName();
+    else if (auto reduce = dyn_cast<ReduceOp>(op))
+      emitted = reduce.getName();
+    if (op.hasTrait<Emits>() && !pushed.insert(emitted).second)
+      return op.emitOpError("[F4] pushes \"") << emitted << "\" a second time";
+    if (getReversed() ? isa<GatherOp, ScatterOp>(op)
+                      : isa<GatherParentsOp, ScatterChildOp>(op))
+      return op.emitOpError("[F8] does not belong in @")
+             << getSymName() << ", which is "
+             << (getReversed() ? "reversed: it gathers from parents and "
+                                 "scatters to children"
+                               : "not reversed");
+    if (auto scatter = dyn_cast<ScatterChildOp>(op))
+      if (!scatteredTo.insert(scatter.getSlot()).second)
+        return op.emitOpError("[B3] scatters to slot ")
+               << scatter.getSlot() << " a second time";
+    bool writes = op.hasTrait<Scatters>() || op.hasTrait<Emits>();
+    if (!writes && !isMemoryEffectFree(&op))
       return op.emitOpError("[F6] has side effects, which a vertex function "
                             "cannot have");
-    if (!isa<ScatterOp, PushOp>(op) && !nn::isTotal(&op))
+    if (!writes && !nn::isTotal(&op))
       return op.emitOpError("[F6] is undefined for some operands, such as an "
                             "integer divisor of 0, which may be an absent "
                             "child's state; make the divisor a constant");
@@ -218,7 +260,7 @@ LogicalResult FuncOp::verifyRegions() {
                                   "result #" + Twine(index))))
         return failure();
   }
-  if (!scatter && !getState().empty())
+  if (!scatter && !getState().empty() && !getReversed())
     return emitOpError("[F2] has ")
            << getState().size() << " state tensors, but no scatter";
   return success();
@@ -236,16 +278,10 @@ LogicalResult FuncOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("[F5] expects a leaf variant of arity 0, but ")
            << reference << " has arity " << leaf.getArity();
   if (leaf.getFunctionType() != getFunctionType() ||
-      leaf.getState() != getState())
+      leaf.getState() != getState() || leaf.getReversed() != getReversed())
     return emitOpError("[F5] expects the leaf variant ")
            << reference << " to have the same parameters and state";
-  auto pushes = [](FuncOp function) {
-    llvm::StringMap<Type> types;
-    for (PushOp push : function.getBody().getOps<PushOp>())
-      types[push.getName()] = push.getRow().getType();
-    return types;
-  };
-  if (pushes(leaf) != pushes(*this))
+  if (leaf.getResultsByName() != getResultsByName())
     return emitOpError("[F5] expects the leaf variant ")
            << reference << " to push the same names and types";
   return success();
@@ -282,6 +318,29 @@ LogicalResult GatherOp::verify() {
 
 LogicalResult ScatterOp::verify() {
   return verifyStates(*this, "[S1]", getOperandTypes());
+}
+
+LogicalResult GatherParentsOp::verify() {
+  return verifyStates(*this, "[B1]", getResultTypes());
+}
+
+/// `label`: the slot exists.
+static LogicalResult verifySlot(Operation *op, StringRef label, int64_t slot) {
+  int64_t arity = op->getParentOfType<FuncOp>().getArity();
+  if (slot < arity)
+    return success();
+  return op->emitOpError() << label << " names child slot " << slot
+                           << ", but the function's arity is " << arity;
+}
+
+LogicalResult ScatterChildOp::verify() {
+  if (failed(verifySlot(*this, "[B3]", getSlot())))
+    return failure();
+  return verifyStates(*this, "[B2]", getOperandTypes());
+}
+
+LogicalResult PullChildOp::verify() {
+  return verifySlot(*this, "[P2]", getSlot());
 }
 
 //===----------------------------------------------------------------------===//
@@ -411,12 +470,13 @@ LogicalResult ApplyOp::verifySymbolUses(SymbolTableCollection &symbols) {
              << value.getType();
   }
   for (FuncOp variant : variants)
-    for (PullOp pull : variant.getBody().getOps<PullOp>())
-      if (!bound.contains(pull.getName())) {
-        InFlightDiagnostic diagnostic = emitOpError("[A3] does not bind \"")
-                                        << pull.getName() << "\", which @"
+    for (Operation &op : variant.getBody().getOps())
+      if (StringAttr name = getPullName(&op);
+          name && !bound.contains(name.getValue())) {
+        InFlightDiagnostic diagnostic = emitOpError("[A3] does not bind ")
+                                        << name << ", which @"
                                         << variant.getSymName() << " pulls";
-        diagnostic.attachNote(pull.getLoc()) << "pulled here";
+        diagnostic.attachNote(op.getLoc()) << "pulled here";
         return diagnostic;
       }
 
@@ -424,38 +484,61 @@ LogicalResult ApplyOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("[A4] has ")
            << getPushNames().size() << " push names for " << getNumResults()
            << " results";
+  llvm::StringMap<Type> emitted = function.getResultsByName();
   llvm::StringSet<> listed;
   for (auto [attribute, value] : llvm::zip(getPushNames(), getPushed())) {
     StringRef name = cast<StringAttr>(attribute).getValue();
     if (!listed.insert(name).second)
       return emitOpError("[A4] lists \"") << name << "\" twice";
-    PushOp push = function.getPush(name);
-    if (!push)
+    Type expected = emitted.lookup(name);
+    if (!expected)
       return emitOpError("[A4] lists \"")
              << name << "\", which @" << function.getSymName()
              << " does not push";
-    if (value.getType() != nn::getRowsType(push.getRow().getType()))
-      return emitOpError("[A4] expects \"")
-             << name << "\" to be " << nn::getRowsType(push.getRow().getType())
-             << ", but got " << value.getType();
+    if (value.getType() != expected)
+      return emitOpError("[A4] expects \"") << name << "\" to be " << expected
+                                            << ", but got " << value.getType();
   }
-  for (PushOp push : function.getBody().getOps<PushOp>())
-    if (!listed.contains(push.getName())) {
+  for (Operation &op : function.getBody().getOps()) {
+    StringRef name;
+    if (auto push = dyn_cast<PushOp>(op))
+      name = push.getName();
+    else if (auto reduce = dyn_cast<ReduceOp>(op))
+      name = reduce.getName();
+    else
+      continue;
+    if (!listed.contains(name)) {
       InFlightDiagnostic diagnostic = emitOpError("[A4] does not list \"")
-                                      << push.getName() << "\", which @"
+                                      << name << "\", which @"
                                       << function.getSymName() << " pushes";
-      diagnostic.attachNote(push.getLoc()) << "pushed here";
+      diagnostic.attachNote(op.getLoc()) << "pushed here";
       return diagnostic;
     }
+  }
   return success();
 }
 
-LogicalResult RootsOp::verify() {
-  if (!isRowsType(getRows().getType()))
-    return emitOpError("expects rows (a leading dynamic dimension, the others "
-                       "static), but got ")
-           << getRows().getType();
-  return success();
+static LogicalResult verifyRows(Operation *op, Value rows) {
+  if (isRowsType(rows.getType()))
+    return success();
+  return op->emitOpError("expects rows (a leading dynamic dimension, the "
+                         "others static), but got ")
+         << rows.getType();
+}
+
+LogicalResult RootsOp::verify() { return verifyRows(*this, getRows()); }
+LogicalResult AtRootsOp::verify() { return verifyRows(*this, getRows()); }
+
+void RootsOp::buildAdjoint(OpBuilder &builder, nn::Adjoints &adjoints) {
+  if (adjoints.wants(getRows()))
+    adjoints.add(getRows(), AtRootsOp::create(builder, getLoc(), getGraph(),
+                                              adjoints.of(getResult())));
+}
+
+void AtRootsOp::buildAdjoint(OpBuilder &builder, nn::Adjoints &adjoints) {
+  if (adjoints.wants(getRows()))
+    adjoints.add(getRows(), RootsOp::create(builder, getLoc(), getGraph(),
+                                            adjoints.of(getResult())));
 }
 
 void YieldOp::build(OpBuilder &, OperationState &) {}

@@ -48,6 +48,86 @@ struct RootsOfPushedRows : OpRewritePattern<RootsOp> {
 };
 } // namespace
 
+namespace {
+/// Rows that were pushed over the same graph are in schedule order already.
+struct PullOfPushedRows : OpRewritePattern<PullRowsOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PullRowsOp op,
+                                PatternRewriter &rewriter) const override {
+    auto push = op.getRows().getDefiningOp<PushRowsOp>();
+    if (!push || push.getGraph() != op.getGraph())
+      return rewriter.notifyMatchFailure(op, "pulls no pushed rows");
+    if (op.getPlace() == Place::all)
+      rewriter.replaceOp(op, push.getRows());
+    else
+      rewriter.replaceOpWithNewOp<SelectRowsOp>(op, push.getRows(),
+                                                op.getPlace());
+    return success();
+  }
+};
+
+/// Selecting what was joined.
+struct SelectOfJoin : OpRewritePattern<SelectRowsOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SelectRowsOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getPlace() == Place::all) {
+      rewriter.replaceOp(op, op.getRows());
+      return success();
+    }
+    auto join = op.getRows().getDefiningOp<JoinRowsOp>();
+    if (!join)
+      return rewriter.notifyMatchFailure(op, "selects from no join");
+    rewriter.replaceOp(op, op.getPlace() == Place::leaves ? join.getLeaves()
+                                                          : join.getInner());
+    return success();
+  }
+};
+} // namespace
+
+namespace {
+/// Rows are scattered to a table where they were made, and rows of zeros not at
+/// all.
+struct ScatterOfPushedRows : OpRewritePattern<nn::ScatterRowsOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::ScatterRowsOp op,
+                                PatternRewriter &rewriter) const override {
+    auto push = op.getRows().getDefiningOp<PushRowsOp>();
+    if (!push)
+      return rewriter.notifyMatchFailure(op, "scatters no pushed rows");
+    Value rows = push.getRows();
+    Place place = Place::all;
+    if (auto join = rows.getDefiningOp<JoinRowsOp>()) {
+      auto isZero = [](Value value) {
+        auto spread = value.getDefiningOp<SpreadRowsOp>();
+        return spread && nn::isZeros(spread.getRow());
+      };
+      if (isZero(join.getInner())) {
+        rows = join.getLeaves();
+        place = Place::leaves;
+      } else if (isZero(join.getLeaves())) {
+        rows = join.getInner();
+        place = Place::inner;
+      }
+    }
+    Value ids = PullRowsOp::create(rewriter, op.getLoc(), push.getGraph(),
+                                   op.getIds(), place);
+    rewriter.replaceOpWithNewOp<nn::ScatterRowsOp>(op, op.getType(), rows, ids);
+    return success();
+  }
+};
+} // namespace
+
+void PushRowsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                             MLIRContext *context) {
+  patterns.add<ScatterOfPushedRows>(context);
+}
+
+void SelectRowsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                               MLIRContext *context) {
+  patterns.add<SelectOfJoin>(context);
+}
+
 void RootsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                           MLIRContext *context) {
   patterns.add<RootsOfPushedRows>(context);
@@ -55,7 +135,7 @@ void RootsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 
 void PullRowsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
-  patterns.add<PullBeforeEmbedding>(context);
+  patterns.add<PullBeforeEmbedding, PullOfPushedRows>(context);
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,5 +179,45 @@ LogicalResult GatherRowsOp::verify() {
   if (getSlot() >= tasks.getArity())
     return emitOpError("[T4] reads child slot ")
            << getSlot() << ", but the loop's arity is " << tasks.getArity();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// reversed_tasks, gather_parent_rows
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReversedTasksOp::verify() {
+  Block &body = getBody().front();
+  size_t states = getStates();
+  if (states > getNumResults())
+    return emitOpError("[V1] has ")
+           << states << " states, but only " << getNumResults() << " results";
+  SmallVector<Type> expected(llvm::to_vector(getResultTypes()));
+  expected.truncate(states);
+  llvm::append_range(expected, getEager().getTypes());
+  if (TypeRange(body.getArgumentTypes()) != TypeRange(expected))
+    return emitOpError("[V1] expects block arguments for ")
+           << states << " states and " << getEager().size()
+           << " eager tensors, with their types";
+  if (body.getTerminator()->getOperandTypes() != getResultTypes())
+    return emitOpError("[V2] expects the yielded types to be the result "
+                       "types");
+  return success();
+}
+
+LogicalResult GatherParentRowsOp::verify() {
+  auto rows = nn::getRowType(getRows().getType());
+  auto result = nn::getRowType(getResult().getType());
+  auto fits = [&] {
+    if (rows.getElementType() != result.getElementType() ||
+        rows.getRank() != result.getRank() || rows.getRank() == 0 ||
+        rows.getShape().drop_front() != result.getShape().drop_front())
+      return false;
+    int64_t all = rows.getDimSize(0), own = result.getDimSize(0);
+    return own == 0 ? all == 0 : all % own == 0;
+  };
+  if (!fits())
+    return emitOpError("[R2] expects a multiple of the columns of ")
+           << getResult().getType() << ", but got " << getRows().getType();
   return success();
 }

@@ -13,6 +13,9 @@
 //   lazy:    F's lazy operators, over the rows of all (other) vertices
 //   push:    the leaves' and the other rows joined, in the caller's order
 //
+// of a reversed F the loop comes first and the leaves last, since they gather
+// from parents.
+//
 // An operator that depends on parameters only is the same for every vertex: it
 // stays as it is, in front of everything.
 //
@@ -51,7 +54,8 @@ public:
   }
 
   bool isShared(Operation &op) {
-    return !isa<PullOp, GatherOp, ScatterOp, PushOp>(op) &&
+    return !isa<PullOp, PullChildOp>(op) && !op.hasTrait<Gathers>() &&
+           !op.hasTrait<Scatters>() && !op.hasTrait<Emits>() &&
            llvm::all_of(op.getOperands(), [&](Value operand) {
              Value mapped = mapping.lookupOrNull(operand);
              return mapped && mapped.getType() == operand.getType();
@@ -68,11 +72,18 @@ public:
   /// Emits the operators whose phase is `phase`, each over its rows.
   LogicalResult emit(Phase phase) {
     for (Operation &op : function.getBody().front()) {
-      if (phaseOf(op) != phase || isa<GatherOp, ScatterOp, PushOp>(op) ||
-          isShared(op))
+      if (phaseOf(op) != phase || op.hasTrait<Gathers>() ||
+          op.hasTrait<Scatters>() || op.hasTrait<Emits>() || isShared(op))
         continue;
       if (auto pull = dyn_cast<PullOp>(op)) {
         mapping.map(pull.getRow(), buildPull(pull));
+        continue;
+      }
+      if (auto pull = dyn_cast<PullChildOp>(op)) {
+        Value all = pullAt(pull, boundTo(pull.getNameAttr()), Place::all);
+        mapping.map(pull.getRow(), ChildRowsOp::create(builder, pull.getLoc(),
+                                                       apply.getGraph(), all,
+                                                       pull.getSlot(), place));
         continue;
       }
       auto batchable = dyn_cast<nn::BatchableOpInterface>(op);
@@ -108,37 +119,60 @@ public:
                                 apply.getGraph(), mapped, place);
   }
 
+  /// Rows of zeros at the vertices of `at`.
+  Value zerosAt(Location loc, Type row, Place at) {
+    return SpreadRowsOp::create(builder, loc, nn::getRowsType(row),
+                                apply.getGraph(),
+                                nn::buildZeros(builder, loc, row), at);
+  }
+
+  /// `rows` at the leaves or the inner vertices, zeros at the others.
+  Value atSome(Location loc, Type row, Place at, Value rows) {
+    bool leaves = at == Place::leaves;
+    Value others = zerosAt(loc, row, leaves ? Place::inner : Place::leaves);
+    return JoinRowsOp::create(builder, loc, leaves ? rows : others,
+                              leaves ? others : rows);
+  }
+
+  /// The rows that `push` pushes: zeros where it does not.
+  Value pushedRows(PushOp push) {
+    Value rows = rowsOf(push.getRow());
+    if (push.getPlace() == Place::all || place != Place::all)
+      return rows;
+    return atSome(
+        push.getLoc(), push.getRow().getType(), push.getPlace(),
+        SelectRowsOp::create(builder, push.getLoc(), rows, push.getPlace()));
+  }
+
+  Place getPlace() const { return place; }
+
   IRMapping mapping;
 
 private:
-  Value buildPull(PullOp pull) {
-    for (auto [name, rows] : llvm::zip(apply.getPullNames(), apply.getPulled()))
-      if (cast<StringAttr>(name) == pull.getNameAttr()) {
-        Place wanted = pull.getPlace();
-        if (wanted == Place::all || wanted == place)
-          return pullAt(pull, rows, place);
-        if (place != Place::all)
-          return zerosAt(pull, place);
-        // Without variants, a pull at some vertices is zeros at the others.
-        bool atLeaves = wanted == Place::leaves;
-        Value leaves = atLeaves ? pullAt(pull, rows, Place::leaves)
-                                : zerosAt(pull, Place::leaves);
-        Value inner = atLeaves ? zerosAt(pull, Place::inner)
-                               : pullAt(pull, rows, Place::inner);
-        return JoinRowsOp::create(builder, pull.getLoc(), leaves, inner);
-      }
+  /// What the apply binds `name` to.
+  Value boundTo(StringAttr name) {
+    for (auto [bound, rows] :
+         llvm::zip(apply.getPullNames(), apply.getPulled()))
+      if (bound == name)
+        return rows;
     llvm_unreachable("the verifier of apply checks that names are bound");
   }
 
-  Value pullAt(PullOp pull, Value rows, Place at) {
-    return PullRowsOp::create(builder, pull.getLoc(), apply.getGraph(), rows,
-                              at);
-  }
-  Value zerosAt(PullOp pull, Place at) {
+  Value buildPull(PullOp pull) {
+    Value rows = boundTo(pull.getNameAttr());
     Type row = pull.getRow().getType();
-    return SpreadRowsOp::create(
-        builder, pull.getLoc(), nn::getRowsType(row), apply.getGraph(),
-        nn::buildZeros(builder, pull.getLoc(), row), at);
+    Place wanted = pull.getPlace();
+    if (wanted == Place::all || wanted == place)
+      return pullAt(pull, rows, place);
+    if (place != Place::all)
+      return zerosAt(pull->getLoc(), row, place);
+    // Without variants, a pull at some vertices is zeros at the others.
+    return atSome(pull.getLoc(), row, wanted, pullAt(pull, rows, wanted));
+  }
+
+  Value pullAt(Operation *pull, Value rows, Place at) {
+    return PullRowsOp::create(builder, pull->getLoc(), apply.getGraph(), rows,
+                              at);
   }
 
   OpBuilder &builder;
@@ -150,45 +184,90 @@ private:
 struct ApplyBatcher {
   ApplyBatcher(ApplyOp apply, FuncOp function, FuncOp leaf)
       : builder(apply), apply(apply), function(function), leaf(leaf),
-        main(builder, apply, function, leaf ? Place::inner : Place::all) {}
+        main(builder, apply, function, leaf ? Place::inner : Place::all) {
+    if (leaf)
+      leaves.emplace(builder, apply, leaf, Place::leaves);
+  }
 
   LogicalResult run() {
-    SmallVector<Value> leafStates;
-    llvm::StringMap<Value> leafPushes, pushes;
-    if (leaf) {
-      VariantBatcher leaves(builder, apply, leaf, Place::leaves);
-      leaves.emitShared();
-      for (Phase phase : {Phase::eager, Phase::path, Phase::lazy})
-        if (failed(leaves.emit(phase)))
-          return failure();
-      if (ScatterOp scatter = leaf.getScatter())
-        for (Value state : scatter.getStates())
-          leafStates.push_back(leaves.rowsOf(state));
-      for (PushOp push : leaf.getBody().getOps<PushOp>())
-        leafPushes[push.getName()] = leaves.rowsOf(push.getRow());
+    if (failed(function.getReversed() ? runReversed() : runForward()))
+      return failure();
+    llvm::StringMap<Value> results;
+    for (Operation &op : function.getBody().front()) {
+      if (auto push = dyn_cast<PushOp>(op))
+        results[push.getName()] = PushRowsOp::create(
+            builder, apply.getLoc(), apply.getGraph(), joinPush(push));
+      else if (auto reduce = dyn_cast<ReduceOp>(op))
+        results[reduce.getName()] = sum(reduce);
     }
-
-    main.emitShared();
-    if (failed(main.emit(Phase::eager)))
-      return failure();
-    SmallVector<Value> states;
-    if (failed(emitTasks(leafStates, states)) || failed(main.emit(Phase::lazy)))
-      return failure();
-
-    for (PushOp push : function.getBody().getOps<PushOp>())
-      pushes[push.getName()] = joinPush(push, states, leafStates, leafPushes);
     for (auto [name, result] :
-         llvm::zip(apply.getPushNames(), apply.getPushed())) {
-      StringRef key = cast<StringAttr>(name).getValue();
-      result.replaceAllUsesWith(PushRowsOp::create(
-          builder, apply.getLoc(), apply.getGraph(), pushes.lookup(key)));
-    }
+         llvm::zip(apply.getPushNames(), apply.getPushed()))
+      result.replaceAllUsesWith(
+          results.lookup(cast<StringAttr>(name).getValue()));
     noteArity();
     apply.erase();
     return success();
   }
 
 private:
+  /// Emits everything but pushes and sums.
+  LogicalResult runForward() {
+    if (leaf) {
+      leaves->emitShared();
+      if (failed(emitAll(*leaves)))
+        return failure();
+      if (ScatterOp scatter = leaf.getScatter())
+        for (Value state : scatter.getStates())
+          leafStates.push_back(leaves->rowsOf(state));
+    }
+    main.emitShared();
+    return success(succeeded(main.emit(Phase::eager)) &&
+                   succeeded(emitTasks()) && succeeded(main.emit(Phase::lazy)));
+  }
+
+  LogicalResult runReversed() {
+    main.emitShared();
+    if (failed(main.emit(Phase::eager)) || failed(emitReversedTasks()) ||
+        failed(main.emit(Phase::lazy)))
+      return failure();
+    if (!leaf)
+      return success();
+    leaves->emitShared();
+    for (GatherParentsOp gather : leaf.getBody().getOps<GatherParentsOp>())
+      mapParents(*leaves, gather, states);
+    return emitAll(*leaves);
+  }
+
+  static LogicalResult emitAll(VariantBatcher &batcher) {
+    for (Phase phase : {Phase::eager, Phase::path, Phase::lazy})
+      if (failed(batcher.emit(phase)))
+        return failure();
+    return success();
+  }
+
+  /// The sum of what `reduce` has at all vertices.
+  Value sum(ReduceOp reduce) {
+    Value total;
+    auto add = [&](VariantBatcher &batcher, ReduceOp op) {
+      if (nn::isZeros(op.getValue()))
+        return;
+      Value part = nn::SumRowsOp::create(builder, op.getLoc(),
+                                         batcher.rowsOf(op.getValue()));
+      total =
+          total
+              ? Value(arith::AddFOp::create(builder, op.getLoc(), total, part))
+              : part;
+    };
+    add(main, reduce);
+    if (leaf)
+      for (ReduceOp other : leaf.getBody().getOps<ReduceOp>())
+        if (other.getName() == reduce.getName())
+          add(*leaves, other);
+    return total ? total
+                 : nn::buildZeros(builder, reduce.getLoc(),
+                                  reduce.getValue().getType());
+  }
+
   /// Which structures an entry takes must not depend on what its functions
   /// read once they are optimised.
   void noteArity() {
@@ -204,21 +283,16 @@ private:
     entry.setArgAttr(number, kArityAttrName, builder.getI64IntegerAttr(arity));
   }
 
-  /// Emits the loop. `states` receives the states of all vertices; in the
-  /// mapping, path values stand for the rows that the loop ran over.
-  LogicalResult emitTasks(ArrayRef<Value> inits, SmallVector<Value> &states) {
-    ScatterOp scatter = function.getScatter();
-    if (!scatter)
-      return success();
-    Location loc = scatter.getLoc();
-    Block &body = function.getBody().front();
-    auto isPath = [&](Operation *op) {
-      return op && op->getBlock() == &body && main.phaseOf(*op) == Phase::path;
-    };
+  bool isPath(Operation *op) {
+    return op && op->getBlock() == &function.getBody().front() &&
+           main.phaseOf(*op) == Phase::path;
+  }
 
-    // Values that enter the loop, and values of the loop read after it.
-    llvm::SetVector<Value> entering, leaving;
-    for (Operation &op : body) {
+  /// Values that enter the loop, and values of the loop, other than `states`,
+  /// that are read after it.
+  void findBorder(ValueRange states, llvm::SetVector<Value> &entering,
+                  llvm::SetVector<Value> &leaving) {
+    for (Operation &op : function.getBody().front()) {
       if (main.isShared(op))
         continue;
       for (Value operand : op.getOperands()) {
@@ -229,10 +303,21 @@ private:
         if (isPath(&op) && !isPath(producer))
           entering.insert(operand);
         if (!isPath(&op) && isPath(producer) &&
-            !llvm::is_contained(scatter.getStates(), operand))
+            !llvm::is_contained(states, operand))
           leaving.insert(operand);
       }
     }
+  }
+
+  /// Emits the loop. `states` receives the states of all vertices; in the
+  /// mapping, path values stand for the rows that the loop ran over.
+  LogicalResult emitTasks() {
+    ScatterOp scatter = function.getScatter();
+    if (!scatter)
+      return success();
+    Location loc = scatter.getLoc();
+    llvm::SetVector<Value> entering, leaving;
+    findBorder(scatter.getStates(), entering, leaving);
 
     SmallVector<Value> eager;
     for (Value value : entering)
@@ -247,17 +332,13 @@ private:
     for (Value value : leaving)
       types.push_back(nn::getRowsType(value.getType()));
 
-    auto tasks = TasksOp::create(builder, loc, types, apply.getGraph(), inits,
-                                 eager, function.getArity(), stateCount);
+    auto tasks =
+        TasksOp::create(builder, loc, types, apply.getGraph(), leafStates,
+                        eager, function.getArity(), stateCount);
     {
       OpBuilder::InsertionGuard guard(builder);
-      Block *block =
-          builder.createBlock(&tasks.getBody(), {}, argumentTypes,
-                              SmallVector<Location>(argumentTypes.size(), loc));
-      for (auto [value, argument] :
-           llvm::zip(entering, block->getArguments().drop_front(stateCount)))
-        main.mapping.map(value, argument);
-      for (GatherOp gather : body.getOps<GatherOp>())
+      Block *block = enterLoop(tasks.getBody(), loc, argumentTypes, entering);
+      for (GatherOp gather : function.getBody().getOps<GatherOp>())
         for (auto [index, state] : llvm::enumerate(gather.getStates()))
           if (!state.use_empty())
             main.mapping.map(state,
@@ -274,16 +355,12 @@ private:
       YieldOp::create(builder, loc, yielded);
     }
 
-    for (auto [value, rows] : llvm::zip(entering, eager))
-      main.mapping.map(value, rows);
-    for (auto [value, rows] :
-         llvm::zip(leaving, tasks.getOutputs().drop_front(stateCount)))
-      main.mapping.map(value, rows);
+    leaveLoop(tasks.getOutputs().drop_front(stateCount), entering, eager,
+              leaving);
     states.assign(tasks.getOutputs().begin(),
                   tasks.getOutputs().begin() + stateCount);
     for (auto [value, rows] : llvm::zip(scatter.getStates(), states)) {
-      Operation *producer = value.getDefiningOp();
-      if (!isPath(producer))
+      if (!isPath(value.getDefiningOp()))
         continue; // An eager state: its rows are known already.
       main.mapping.map(value, leaf ? Value(SelectRowsOp::create(
                                          builder, loc, rows, Place::inner))
@@ -292,18 +369,156 @@ private:
     return success();
   }
 
+  /// The same for a reversed function: `states` receives what each vertex that
+  /// the loop ran over has scattered to its children.
+  LogicalResult emitReversedTasks() {
+    auto scatters =
+        llvm::to_vector(function.getBody().getOps<ScatterChildOp>());
+    auto gathers =
+        llvm::to_vector(function.getBody().getOps<GatherParentsOp>());
+    if (scatters.empty()) {
+      for (GatherParentsOp gather : gathers)
+        mapParents(main, gather, {});
+      return main.emit(Phase::path);
+    }
+    Location loc = scatters.front().getLoc();
+    llvm::SetVector<Value> entering, leaving;
+    findBorder({}, entering, leaving);
+    SmallVector<Value> eager;
+    for (Value value : entering)
+      eager.push_back(main.mapping.lookup(value));
+    // Slot after slot, so that a slot's rows lie where a product leaves them.
+    SmallVector<Type> types;
+    for (Type state : function.getStateTypes()) {
+      auto row = cast<RankedTensorType>(state);
+      SmallVector<int64_t> shape(row.getShape());
+      shape.front() *= function.getArity();
+      types.push_back(
+          nn::getRowsType(RankedTensorType::get(shape, row.getElementType())));
+    }
+    size_t stateCount = types.size();
+    SmallVector<Type> argumentTypes(types);
+    for (Value value : eager)
+      argumentTypes.push_back(value.getType());
+    for (Value value : leaving)
+      types.push_back(nn::getRowsType(value.getType()));
+
+    auto tasks = ReversedTasksOp::create(builder, loc, types, apply.getGraph(),
+                                         eager, function.getArity(), stateCount,
+                                         main.getPlace());
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      Block *block = enterLoop(tasks.getBody(), loc, argumentTypes, entering);
+      for (GatherParentsOp gather : gathers)
+        mapParents(main, gather, block->getArguments().take_front(stateCount));
+      if (failed(main.emit(Phase::path)))
+        return failure();
+      SmallVector<Value> yielded;
+      for (size_t state = 0; state < stateCount; ++state)
+        yielded.push_back(slotsOf(scatters, state, types[state]));
+      for (Value value : leaving)
+        yielded.push_back(main.rowsOf(value));
+      YieldOp::create(builder, loc, yielded);
+    }
+    leaveLoop(tasks.getOutputs().drop_front(stateCount), entering, eager,
+              leaving);
+    states.assign(tasks.getOutputs().begin(),
+                  tasks.getOutputs().begin() + stateCount);
+    return success();
+  }
+
+  /// A task's rows of what is scattered of `state`, slot after slot.
+  Value slotsOf(ArrayRef<ScatterChildOp> scatters, size_t state, Type type) {
+    Type row = function.getStateTypes()[state];
+    SmallVector<Value> slots(function.getArity());
+    for (ScatterChildOp scatter : scatters)
+      slots[scatter.getSlot()] = scatter.getStates()[state];
+    if (Value whole = wholeOf(slots))
+      return main.rowsOf(whole);
+    for (Value &slot : slots)
+      if (slot)
+        slot = main.rowsOf(slot);
+    Location loc = function.getLoc();
+    for (Value &slot : slots)
+      if (!slot)
+        slot = main.zerosAt(loc, row, main.getPlace());
+    if (slots.size() == 1)
+      return slots.front();
+    return tensor::ConcatOp::create(builder, loc, type, /*dim=*/1, slots);
+  }
+
+  /// The value of which `slots` are all the slices, in order; null if there is
+  /// none.
+  static Value wholeOf(ArrayRef<Value> slots) {
+    Value whole;
+    int64_t end = 0;
+    for (Value slot : slots) {
+      auto slice =
+          slot ? slot.getDefiningOp<tensor::ExtractSliceOp>() : nullptr;
+      if (!slice || (whole && slice.getSource() != whole) ||
+          slice.getType().getRank() != 1 ||
+          slice.getStaticOffsets().front() != end ||
+          slice.getStaticStrides().front() != 1)
+        return Value();
+      whole = slice.getSource();
+      end += slice.getType().getDimSize(0);
+    }
+    bool all =
+        whole && cast<RankedTensorType>(whole.getType()).getDimSize(0) == end;
+    return all ? whole : Value();
+  }
+
+  /// Has what `gather` reads be the sums of `scattered`; zeros if nothing is.
+  void mapParents(VariantBatcher &batcher, GatherParentsOp gather,
+                  ValueRange scattered) {
+    for (auto [index, state] : llvm::enumerate(gather.getStates())) {
+      if (state.use_empty())
+        continue;
+      Value rows;
+      if (scattered.empty())
+        rows = batcher.zerosAt(gather.getLoc(), state.getType(),
+                               batcher.getPlace());
+      else
+        rows = GatherParentRowsOp::create(
+            builder, gather.getLoc(), nn::getRowsType(state.getType()),
+            apply.getGraph(), scattered[index], batcher.getPlace());
+      batcher.mapping.map(state, rows);
+    }
+  }
+
+  /// Starts the body of a loop; in the mapping, what enters it stands for the
+  /// task's rows.
+  Block *enterLoop(Region &region, Location loc, TypeRange types,
+                   const llvm::SetVector<Value> &entering) {
+    Block *block = builder.createBlock(
+        &region, {}, types, SmallVector<Location>(types.size(), loc));
+    for (auto [value, argument] :
+         llvm::zip(entering, block->getArguments().take_back(entering.size())))
+      main.mapping.map(value, argument);
+    return block;
+  }
+
+  /// In the mapping, what entered the loop and what left it stands for all
+  /// rows again.
+  void leaveLoop(ValueRange results, const llvm::SetVector<Value> &entering,
+                 ArrayRef<Value> eager, const llvm::SetVector<Value> &leaving) {
+    for (auto [value, rows] : llvm::zip(entering, eager))
+      main.mapping.map(value, rows);
+    for (auto [value, rows] : llvm::zip(leaving, results))
+      main.mapping.map(value, rows);
+  }
+
   /// The pushed rows of all vertices.
-  Value joinPush(PushOp push, ArrayRef<Value> states,
-                 ArrayRef<Value> leafStates,
-                 const llvm::StringMap<Value> &leafPushes) {
+  Value joinPush(PushOp push) {
     if (!leaf)
-      return main.rowsOf(push.getRow());
-    Value leaves = leafPushes.lookup(push.getName());
+      return main.pushedRows(push);
+    Value atLeaves = leaves->rowsOf(leaf.getPush(push.getName()).getRow());
     if (ScatterOp scatter = function.getScatter())
       for (auto [index, state] : llvm::enumerate(scatter.getStates()))
-        if (state == push.getRow() && leaves == leafStates[index])
+        if (state == push.getRow() && leaf.getPush(push.getName()).getRow() ==
+                                          leaf.getScatter().getStates()[index])
           return states[index];
-    return JoinRowsOp::create(builder, push.getLoc(), leaves,
+    return JoinRowsOp::create(builder, push.getLoc(), atLeaves,
                               main.rowsOf(push.getRow()));
   }
 
@@ -311,6 +526,9 @@ private:
   ApplyOp apply;
   FuncOp function, leaf;
   VariantBatcher main;
+  std::optional<VariantBatcher> leaves;
+  /// The states of the leaves; of all vertices once the loop is there.
+  SmallVector<Value> leafStates, states;
 };
 
 struct BatchVerticesPass

@@ -35,13 +35,13 @@ namespace {
 struct Classifier {
   explicit Classifier(FuncOp function) : body(function.getBody().front()) {
     for (Operation &op : body)
-      if (isa<GatherOp>(op) ||
+      if (op.hasTrait<Gathers>() ||
           llvm::any_of(op.getOperands(), [&](Value operand) {
             return afterGather.contains(operand.getDefiningOp());
           }))
         afterGather.insert(&op);
     for (Operation &op : llvm::reverse(body))
-      if (isa<ScatterOp>(op) ||
+      if (op.hasTrait<Scatters>() ||
           llvm::any_of(op.getUsers(), [&](Operation *user) {
             return beforeScatter.contains(user);
           }))
@@ -57,7 +57,7 @@ struct Classifier {
       results += bytesOf(type);
     for (Value operand : op.getOperands()) {
       Operation *producer = operand.getDefiningOp();
-      if (producer && !isa<PullOp>(producer) &&
+      if (producer && !isa<PullOp, PullChildOp>(producer) &&
           !producer->hasTrait<OpTrait::ConstantLike>())
         operands += bytesOf(operand.getType());
     }
@@ -65,13 +65,13 @@ struct Classifier {
   }
 
   std::pair<Phase, StringRef> classify(Operation &op) {
-    if (isa<GatherOp>(op))
-      return {Phase::path, "reads a child's state"};
-    if (isa<ScatterOp>(op))
+    if (op.hasTrait<Gathers>())
+      return {Phase::path, "reads a neighbour's state"};
+    if (op.hasTrait<Scatters>())
       return {Phase::path, "sets the vertex's state"};
-    if (isa<PullOp>(op))
+    if (isa<PullOp, PullChildOp>(op))
       return {Phase::eager, "pulled rows are there from the start"};
-    if (isa<PushOp>(op))
+    if (op.hasTrait<Emits>())
       return {Phase::lazy, "no scatter depends on it"};
     bool gathered = afterGather.contains(&op);
     bool scattered = beforeScatter.contains(&op);

@@ -50,7 +50,7 @@ template <typename Op> struct AbsorbZeroFactor : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
-    bool commutes = isa<arith::MulFOp>(op.getOperation());
+    bool commutes = isa<arith::MulFOp, nn::OuterOp>(op.getOperation());
     if (!nn::isZeros(op->getOperand(0)) &&
         !(commutes && nn::isZeros(op->getOperand(1))))
       return rewriter.notifyMatchFailure(op, "has no zero factor");
@@ -59,7 +59,7 @@ template <typename Op> struct AbsorbZeroFactor : OpRewritePattern<Op> {
   }
 };
 
-/// Concatenations and slices of zeros are zeros.
+/// Concatenations, slices, sums of zeros are zeros.
 template <typename Op> struct FoldZeroRows : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op,
@@ -77,8 +77,11 @@ struct SpecializeLeavesPass
     RewritePatternSet set(&getContext());
     set.add<DropZeroTerm<arith::AddFOp>, DropZeroTerm<arith::SubFOp>,
             AbsorbZeroFactor<arith::MulFOp>, AbsorbZeroFactor<arith::DivFOp>,
-            AbsorbZeroFactor<nn::MatmulOp>, FoldZeroRows<tensor::ConcatOp>,
-            FoldZeroRows<tensor::ExtractSliceOp>>(&getContext());
+            AbsorbZeroFactor<nn::MatmulOp>, AbsorbZeroFactor<nn::OuterOp>,
+            FoldZeroRows<tensor::ConcatOp>,
+            FoldZeroRows<tensor::ExtractSliceOp>, FoldZeroRows<nn::SumOp>,
+            FoldZeroRows<nn::BroadcastOp>, FoldZeroRows<arith::NegFOp>>(
+        &getContext());
     FrozenRewritePatternSet patterns(std::move(set));
 
     SymbolTable symbols(getOperation());
@@ -92,11 +95,15 @@ struct SpecializeLeavesPass
       symbols.insert(leaf, std::next(function->getIterator()));
       function.setLeafAttr(FlatSymbolRefAttr::get(leaf.getSymNameAttr()));
 
-      for (GatherOp gather :
-           llvm::make_early_inc_range(leaf.getBody().getOps<GatherOp>()))
-        replaceByZeros(gather);
-      dropPulls(leaf, Place::inner);
-      dropPulls(function, Place::leaves);
+      for (Operation &op :
+           llvm::make_early_inc_range(leaf.getBody().getOps())) {
+        if (isa<GatherOp, PullChildOp>(op))
+          replaceByZeros(&op);
+        else if (isa<ScatterChildOp>(op))
+          op.erase();
+      }
+      dropOutside(leaf, Place::inner);
+      dropOutside(function, Place::leaves);
       for (FuncOp variant : {function, leaf})
         if (failed(applyPatternsGreedily(variant, patterns)))
           return signalPassFailure();
@@ -122,11 +129,21 @@ struct SpecializeLeavesPass
     op->erase();
   }
 
-  static void dropPulls(FuncOp function, Place place) {
-    for (PullOp pull :
-         llvm::make_early_inc_range(function.getBody().getOps<PullOp>()))
-      if (pull.getPlace() == place)
+  /// What is pulled or pushed at `place` only is zeros in `function`, which
+  /// runs at the others.
+  static void dropOutside(FuncOp function, Place place) {
+    for (Operation &op :
+         llvm::make_early_inc_range(function.getBody().getOps())) {
+      if (auto pull = dyn_cast<PullOp>(op); pull && pull.getPlace() == place) {
         replaceByZeros(pull);
+      } else if (auto push = dyn_cast<PushOp>(op)) {
+        OpBuilder builder(push);
+        if (push.getPlace() == place)
+          push.getRowMutable().assign(
+              nn::buildZeros(builder, push.getLoc(), push.getRow().getType()));
+        push.setPlace(Place::all);
+      }
+    }
   }
 };
 } // namespace

@@ -47,7 +47,9 @@ def Model_Rows : I32EnumAttr<"Rows", "which rows", [
     I32EnumAttrCase<"caller", 4>,
     I32EnumAttrCase<"structures", 5>,
     I32EnumAttrCase<"tasks", 6>,
-    I32EnumAttrCase<"inner_tasks", 7>]> {
+    I32EnumAttrCase<"inner_tasks", 7>,
+    I32EnumAttrCase<"tasks_reversed", 8>,
+    I32EnumAttrCase<"inner_tasks_reversed", 9>]> {
   let cppNamespace = "::espalier::model";
 }
 
@@ -58,7 +60,8 @@ def Model_BufferKind : I32EnumAttr<"BufferKind", "what a buffer is", [
     I32EnumAttrCase<"output", 2>,
     I32EnumAttrCase<"dynamic", 3>,
     I32EnumAttrCase<"scratch", 4>,
-    I32EnumAttrCase<"constant", 5>]> {
+    I32EnumAttrCase<"constant", 5>,
+    I32EnumAttrCase<"state", 6>]> {
   let cppNamespace = "::espalier::model";
 }
 
@@ -69,7 +72,10 @@ def Model_Access : I32EnumAttr<"Access", "how a step finds a row", [
     I32EnumAttrCase<"child", 2>,
     I32EnumAttrCase<"caller", 3>,
     I32EnumAttrCase<"root", 4>,
-    I32EnumAttrCase<"caller_root", 5>]> {
+    I32EnumAttrCase<"caller_root", 5>,
+    I32EnumAttrCase<"root_structure", 6>,
+    I32EnumAttrCase<"structure", 7>,
+    I32EnumAttrCase<"id", 8>]> {
   let cppNamespace = "::espalier::model";
   let genSpecializedAttr = 0;
 }
@@ -79,12 +85,14 @@ def Model_OperandAttr : AttrDef<Model_Dialect, "Operand"> {
   let summary = "How a step reads or writes a buffer.";
   let description = [{
     Columns [column, column + elements) of the row found by `access`; `slot` is
-    the child slot of a `child` access, 0 otherwise.
+    the child slot of a `child` access, and 0 otherwise. `stride` is given of
+    the result of an `outer_sum`: the elements between rows of the matrix.
   }];
   let parameters = (ins EnumParameter<Model_Access>:$access, "int64_t":$slot,
-                        "int64_t":$column, "int64_t":$elements);
+                        "int64_t":$column, "int64_t":$elements,
+                        DefaultValuedParameter<"int64_t", "0">:$stride);
   let assemblyFormat = [{
-    `<` $access $slot `,` $column `for` $elements `>`
+    `<` $access $slot `,` $column `for` $elements (`stride` $stride^)? `>`
   }];
 }
 

@@ -57,17 +57,20 @@ def Model_WeightOp : Model_Op<"weight", [HasParent<"EntryOp">]> {
   let summary = "The right-hand side of a matmul, packed at load.";
   let description = [{
     Rows [row, row + k) of a rank-2 parameter, and of these rows the columns
-    [begins[i], begins[i] + counts[i]), side by side.
+    [begins[i], begins[i] + counts[i]), side by side; `transposed`, the transpose
+    of that.
 
     ```mlir
     %w = model.weight %W row 0 for 300 columns [0, 768] for [256, 512]
     ```
   }];
-  let arguments = (ins Model_BufferType:$source, I64Attr:$row, I64Attr:$k,
-      DenseI64ArrayAttr:$begins, DenseI64ArrayAttr:$counts);
+  let arguments = (ins Model_BufferType:$source, I64Attr:$row, I64Attr:$rows,
+      DenseI64ArrayAttr:$begins, DenseI64ArrayAttr:$counts,
+      UnitAttr:$transposed);
   let results = (outs Model_BufferType:$weight);
   let assemblyFormat = [{
-    $source `row` $row `for` $k `columns` $begins `for` $counts attr-dict
+    $source `row` $row `for` $rows `columns` $begins `for` $counts
+    (`transposed` $transposed^)? attr-dict
   }];
 }
 
@@ -117,18 +120,60 @@ def Model_MatmulOp : Model_Step<"matmul"> {
   }];
 }
 
-def Model_LaunchOp : Model_Step<"launch"> {
+def Model_SumParentsOp : Model_Step<"sum_parents"> {
+  let summary = "For each row, the sum of what its parents have for its slot.";
+  let arguments = (ins Model_BufferType:$source, Model_BufferType:$target,
+      Model_OperandAttr:$source_at, Model_OperandAttr:$target_at);
+  let assemblyFormat = [{
+    $source $source_at `to` $target $target_at attr-dict
+  }];
+}
+
+def Model_SumRowsOp : Model_Step<"sum_rows"> {
+  let summary = "The sum of the phase's rows. A reduction.";
+  let arguments = (ins Model_BufferType:$source, Model_BufferType:$target,
+      Model_OperandAttr:$source_at, Model_OperandAttr:$target_at);
+  let assemblyFormat = [{
+    $source $source_at `to` $target $target_at attr-dict
+  }];
+}
+
+def Model_OuterSumOp : Model_Step<"outer_sum"> {
+  let summary = "The sum over the phase's rows of outer products. A reduction.";
+  let arguments = (ins Model_BufferType:$x, Model_BufferType:$y,
+      Model_BufferType:$target, Model_OperandAttr:$x_at,
+      Model_OperandAttr:$y_at, Model_OperandAttr:$target_at);
+  let assemblyFormat = [{
+    $x $x_at `,` $y $y_at `to` $target $target_at attr-dict
+  }];
+}
+
+def Model_CombineRowsOp : Model_Step<"combine_rows"> {
+  let summary = "Adds up the phase's rows that have equal ids. A reduction.";
+  let arguments = (ins Model_BufferType:$ids, Model_BufferType:$source,
+      Model_BufferType:$owners, Model_BufferType:$target,
+      Model_OperandAttr:$ids_at, Model_OperandAttr:$source_at,
+      Model_OperandAttr:$owners_at, Model_OperandAttr:$target_at);
+  let assemblyFormat = [{
+    $source $source_at `by` $ids $ids_at `to` $target $target_at `by` $owners
+    $owners_at attr-dict
+  }];
+}
+
+def Model_LaunchOp : Model_Op<"launch", [HasParent<"PhaseOp">,
+                                         AttrSizedOperandSegments]> {
   let summary = "Runs a generated kernel on rows.";
   let description = [{
     Operands in the order that the kernel expects, the last `written` of them
-    written. `flops` and `bytes` are the costs of one row.
+    written; `by_ids` has the buffer of ids for each operand with an `id`
+    access, in order. `flops` and `bytes` are the costs of one row.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
-      Variadic<Model_BufferType>:$operands, ArrayAttr:$at, I64Attr:$written,
-      I64Attr:$flops, I64Attr:$bytes);
+      Variadic<Model_BufferType>:$buffers, Variadic<Model_BufferType>:$by_ids,
+      ArrayAttr:$at, I64Attr:$written, I64Attr:$flops, I64Attr:$bytes);
   let assemblyFormat = [{
-    $kernel `(` $operands `)` `at` $at `results` $written `flops` $flops
-    `bytes` $bytes attr-dict
+    $kernel `(` $buffers `)` (`ids` `(` $by_ids^ `)`)? `at` $at
+    `results` $written `flops` $flops `bytes` $bytes attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -32,6 +32,26 @@ public:
                      mlir::Value column, mlir::Value value) = 0;
   /// Lanes of a vector register for elements of `type`.
   virtual int64_t lanes(mlir::Type type) = 0;
+  /// Whether a result may lie where an operand does.
+  virtual bool isInPlace() = 0;
+};
+
+/// The adjoints of values, dL/dvalue for a scalar L, while they are being found
+/// from the last operator to the first. An adjoint has its value's type.
+class Adjoints {
+public:
+  virtual ~Adjoints() = default;
+  /// Whether anybody asks for the adjoint of `operand`.
+  virtual bool wants(mlir::Value operand) = 0;
+  /// The adjoint of `result`, complete by the time its operator is visited;
+  /// null if L does not depend on it.
+  virtual mlir::Value of(mlir::Value result) = 0;
+  /// Adds to the adjoint of `operand`; does nothing if nobody wants it.
+  virtual void add(mlir::Value operand, mlir::Value adjoint) = 0;
+  /// The same for the elements of `operand` from `offset` on in dimension
+  /// `dim`, as many as `adjoint` has there.
+  virtual void addSlice(mlir::Value operand, int64_t dim, int64_t offset,
+                        mlir::Value adjoint) = 0;
 };
 
 namespace detail {
@@ -52,6 +72,12 @@ mlir::Value buildZeros(mlir::OpBuilder &builder, mlir::Location loc,
 /// Whether `value` is a constant of zeros (of either sign).
 bool isZeros(mlir::Value value);
 
+/// A slice of `source` from `offset` in dimension `dim` with the shape of
+/// `type`; all of the other dimensions, of rows as many as there are.
+mlir::Value buildSlice(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value source, mlir::RankedTensorType type,
+                       int64_t dim, int64_t offset);
+
 /// Whether `op` has no effect but its results, which are defined for all values
 /// of its operands.
 bool isTotal(mlir::Operation *op);
@@ -59,6 +85,8 @@ bool isTotal(mlir::Operation *op);
 /// Attaches BatchableOpInterface to the tensor operators that may appear in a
 /// vertex function.
 void registerBatchableUpstreamOps(mlir::DialectRegistry &registry);
+/// Attaches DifferentiableOpInterface to operators of arith, math and tensor.
+void registerDifferentiableUpstreamOps(mlir::DialectRegistry &registry);
 
 } // namespace espalier::nn
 

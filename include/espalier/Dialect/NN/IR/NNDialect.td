@@ -38,6 +38,9 @@ def NN_Dialect : Dialect {
     | `nn.param`    | argument  | a weight, bound by this name at load       |
     | `nn.input`    | argument  | given at each call, e.g. a field of a reader |
     | `nn.output`   | result    | the name of the result                     |
+    | `nn.gradient` | result    | the parameter that it is the gradient of   |
+    | `nn.state`    | argument  | kept from call to call, zeros at first     |
+    | `nn.update`   | result    | the parameter or state that it is the new value of |
   }];
   let cppNamespace = "::espalier::nn";
   let hasOperationAttrVerify = 1;

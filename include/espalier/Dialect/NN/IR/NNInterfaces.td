@@ -67,6 +67,28 @@ def ExpandableOpInterface : OpInterface<"ExpandableOpInterface"> {
   ];
 }
 
+def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let description = [{
+    An operator with a derivative. The same formula serves one row and a batch
+    of rows, so it serves vertex functions and the dataflow around them alike.
+    Upstream operators get this interface from external models
+    (DifferentiableUpstreamOps.cpp).
+  }];
+  let cppNamespace = "::espalier::nn";
+  let methods = [
+    InterfaceMethod<[{
+        Builds what this operator contributes to the adjoints of its operands.
+        At least one result has an adjoint; `adjoints.of` tells which, and
+        `adjoints.add` takes the contributions, of operands that
+        `adjoints.wants`. The operands and results that the code built here
+        reads are what has to be kept, or computed again, for it.
+      }],
+      "void", "buildAdjoint",
+      (ins "::mlir::OpBuilder &":$builder,
+           "::espalier::nn::Adjoints &":$adjoints)>,
+  ];
+}
+
 def RowKernelOpInterface : OpInterface<"RowKernelOpInterface"> {
   let description = [{
     An operator for which code that works on one row can be generated: reads

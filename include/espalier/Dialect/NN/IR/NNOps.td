@@ -28,6 +28,7 @@ def NN_Row : 1DTensorOf<[F32, F64]>;
 
 def NN_MatmulOp : NN_Op<"matmul", [Pure, InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<BatchableOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Product of rows with a matrix.";
   let description = [{
@@ -51,6 +52,7 @@ def NN_MatmulOp : NN_Op<"matmul", [Pure, InferTypeOpAdaptor,
 
 def NN_DenseOp : NN_Op<"dense", [Pure, InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<BatchableOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Dense layer: product with a matrix, plus a bias.";
   let description = [{
@@ -72,6 +74,7 @@ def NN_DenseOp : NN_Op<"dense", [Pure, InferTypeOpAdaptor,
 
 def NN_EmbeddingOp : NN_Op<"embedding", [Pure, InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<BatchableOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Rows of a table by id.";
   let description = [{
@@ -93,6 +96,7 @@ def NN_EmbeddingOp : NN_Op<"embedding", [Pure, InferTypeOpAdaptor,
 
 def NN_SoftmaxOp : NN_Op<"softmax", [Pure, SameOperandsAndResultType,
     DeclareOpInterfaceMethods<BatchableOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
     DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
   let summary = "Softmax over the last dimension.";
@@ -112,6 +116,259 @@ def NN_SoftmaxOp : NN_Op<"softmax", [Pure, SameOperandsAndResultType,
 }
 
 //===----------------------------------------------------------------------===//
+// Losses
+//===----------------------------------------------------------------------===//
+
+def NN_Labels : RankedTensorOf<[I32]>;
+
+def NN_SoftmaxCrossEntropyOp : NN_Op<"softmax_cross_entropy", [Pure,
+    InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+  let summary = "Negative log-probability of a class, by row.";
+  let description = [{
+    `log sum exp(x - max x) + max x - x[label]`: a scalar, or one for each row
+    of a batch. Rows whose label is negative have no label: their loss and its
+    adjoint are 0. So have rows whose label is no class, which is an error of
+    the data that a kernel cannot report; the runtime checks labels.
+
+    Constraints: (C1) logits have rank 1 or 2, with a static, non-empty last
+    dimension; (C2) there is one label a row.
+
+    ```mlir
+    %l = nn.softmax_cross_entropy %x, %label : tensor<?x5xf32>, tensor<?xi32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$logits, NN_Labels:$labels);
+  let results = (outs NN_Rows:$loss);
+  let assemblyFormat = [{
+    $logits `,` $labels attr-dict `:` type($logits) `,` type($labels)
+  }];
+}
+
+def NN_SoftmaxCrossEntropyAdjointOp : NN_Op<"softmax_cross_entropy_adjoint", [
+    Pure, AllTypesMatch<["logits", "result"]>,
+    DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+  let summary = "The adjoint of the logits of a softmax_cross_entropy.";
+  let description = [{
+    `(softmax(x) - onehot(label)) * adjoint`; zeros in rows without a label.
+
+    ```mlir
+    %dx = nn.softmax_cross_entropy_adjoint %x, %label, %dl
+        : tensor<?x5xf32>, tensor<?xi32>, tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$logits, NN_Labels:$labels, NN_Rows:$adjoint);
+  let results = (outs NN_Rows:$result);
+  let assemblyFormat = [{
+    $logits `,` $labels `,` $adjoint attr-dict
+    `:` type($logits) `,` type($labels) `,` type($adjoint)
+  }];
+}
+
+def NN_CorrectOp : NN_Op<"correct", [Pure, InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+  let summary = "Whether the largest logit is the label's, by row.";
+  let description = [{
+    1 if it is (the first of equal ones counts), 0 if not, -1 in rows without a
+    label. Constraints as `nn.softmax_cross_entropy`.
+
+    ```mlir
+    %c = nn.correct %x, %label : tensor<?x5xf32>, tensor<?xi32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$logits, NN_Labels:$labels);
+  let results = (outs NN_Labels:$result);
+  let assemblyFormat = [{
+    $logits `,` $labels attr-dict `:` type($logits) `,` type($labels)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Sums, and what is the same for all: each other's adjoints
+//===----------------------------------------------------------------------===//
+
+def NN_BroadcastOp : NN_Op<"broadcast", [Pure,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+  let summary = "One number in every element.";
+  let description = [{
+    It runs in elementwise groups, where it costs nothing.
+
+    Constraints: (C1) the result is a tensor of static shape of the scalar's
+    type, or, for a batch of scalars, rows of one.
+
+    ```mlir
+    %y = nn.broadcast %s : tensor<f32> -> tensor<256xf32>
+    %z = nn.broadcast %t : tensor<?xf32> -> tensor<?x256xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$scalar);
+  let results = (outs NN_Rows:$result);
+  let assemblyFormat = "$scalar attr-dict `:` type($scalar) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def NN_SumOp : NN_Op<"sum", [Pure, InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<BatchableOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+  let summary = "The sum of all elements, by row of a batch.";
+  let description = [{
+    ```mlir
+    %s = nn.sum %x : tensor<256xf32>
+    %t = nn.sum %y : tensor<?x256xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$input);
+  let results = (outs NN_Rows:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
+def NN_SumRowsOp : NN_Op<"sum_rows", [Pure, InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+  let summary = "The sum of the rows of a batch: one row.";
+  let description = [{
+    Zeros if the batch is empty. Constraints: (C1) the operand has rows.
+
+    ```mlir
+    %l = nn.sum_rows %losses : tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$rows);
+  let results = (outs NN_Rows:$result);
+  let assemblyFormat = "$rows attr-dict `:` type($rows)";
+  let hasCanonicalizer = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Matrices: what adjoints of products need
+//===----------------------------------------------------------------------===//
+
+def NN_TransposeOp : NN_Op<"transpose", [Pure, InferTypeOpAdaptor]> {
+  let summary = "The transpose of a matrix.";
+  let description = [{
+    Of a weight it costs nothing: the weight is packed so.
+
+    ```mlir
+    %t = nn.transpose %W : tensor<300x1280xf32>
+    ```
+  }];
+  let arguments = (ins NN_Matrix:$matrix);
+  let results = (outs NN_Matrix:$result);
+  let assemblyFormat = "$matrix attr-dict `:` type($matrix)";
+  let hasFolder = 1;
+}
+
+def NN_OuterOp : NN_Op<"outer", [Pure, InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+  let summary = "Outer product of two rows.";
+  let description = [{
+    `z[i, j] = x[i] y[j]`, by row of a batch: the adjoint of a product's weight.
+
+    Constraints: (C1) x and y are both one row or both a batch.
+
+    ```mlir
+    %z = nn.outer %x, %y : tensor<300xf32>, tensor<1280xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$x, NN_Rows:$y);
+  let results = (outs NN_Rows:$result);
+  let assemblyFormat = "$x `,` $y attr-dict `:` type($x) `,` type($y)";
+}
+
+def NN_OuterSumOp : NN_Op<"outer_sum", [Pure, InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+  let summary = "The sum over a batch of outer products.";
+  let description = [{
+    `x^T y`: the adjoint of a weight that is shared by all rows, as one large
+    product. `sum_rows` of `outer` becomes this.
+
+    ```mlir
+    %dW = nn.outer_sum %xs, %dys : tensor<?x300xf32>, tensor<?x1280xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$x, NN_Rows:$y);
+  let results = (outs NN_Matrix:$result);
+  let assemblyFormat = "$x `,` $y attr-dict `:` type($x) `,` type($y)";
+  let hasCanonicalizer = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of a table: what adjoints of embeddings need
+//===----------------------------------------------------------------------===//
+
+def NN_ScatterRowsOp : NN_Op<"scatter_rows", [Pure,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+  let summary = "A table of zeros to which rows are added by id.";
+  let description = [{
+    The adjoint of an embedding's table. Rows with negative ids are left out.
+    The optimisers of `add-train-step` never build the table: they
+    update the rows that ids name, and no others.
+
+    Constraints: (C1) there is one id a row, and rows are rows of the result.
+
+    ```mlir
+    %dE = nn.scatter_rows %rows by %ids
+        : tensor<?x300xf32>, tensor<?xi32> -> tensor<20000x300xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$rows, RankedTensorOf<[I32]>:$ids);
+  let results = (outs NN_Matrix:$result);
+  let assemblyFormat = [{
+    $rows `by` $ids attr-dict `:` type($rows) `,` type($ids) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_CombineRowsOp : NN_Op<"combine_rows", [Pure,
+    AllTypesMatch<["rows", "sums"]>, AllTypesMatch<["ids", "owners"]>]> {
+  let summary = "Adds up the rows that have the same id.";
+  let description = [{
+    `sums` has, at the first row of each id, the sum of its rows, and `owners`
+    the id; at all other rows they are zeros and -1. Rows with negative ids
+    belong to none.
+
+    ```mlir
+    %sums, %owners = nn.combine_rows %rows by %ids
+        : tensor<?x300xf32>, tensor<?xi32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$rows, RankedTensorOf<[I32]>:$ids);
+  let results = (outs NN_Rows:$sums, RankedTensorOf<[I32]>:$owners);
+  let assemblyFormat = "$rows `by` $ids attr-dict `:` type($rows) `,` type($ids)";
+}
+
+def NN_UpdateRowsOp : NN_Op<"update_rows", [Pure,
+    AllTypesMatch<["table", "result"]>]> {
+  let summary = "A table with some of its rows replaced.";
+  let description = [{
+    Row `ids[i]` becomes `rows[i]`. No id may be there twice, negative ones
+    excepted, which name no row.
+
+    ```mlir
+    %E1 = nn.update_rows %E by %owners with %rows
+        : tensor<20000x300xf32>, tensor<?xi32>, tensor<?x300xf32>
+    ```
+  }];
+  let arguments = (ins NN_Matrix:$table, RankedTensorOf<[I32]>:$ids,
+                       NN_Rows:$rows);
+  let results = (outs NN_Matrix:$result);
+  let assemblyFormat = [{
+    $table `by` $ids `with` $rows attr-dict
+    `:` type($table) `,` type($ids) `,` type($rows)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // Activations: elementwise, on floats and vectors and tensors of them
 //===----------------------------------------------------------------------===//
 
@@ -121,7 +378,8 @@ def NN_FloatLike : AnyTypeOf<[F32, F64, VectorOfAnyRankOf<[F32, F64]>,
 class NN_Activation<string mnemonic>
     : NN_Op<mnemonic, !listconcat(ElementwiseMappable.traits,
         [Pure, SameOperandsAndResultType,
-         DeclareOpInterfaceMethods<ExpandableOpInterface>])> {
+         DeclareOpInterfaceMethods<ExpandableOpInterface>,
+         DeclareOpInterfaceMethods<DifferentiableOpInterface>])> {
   let arguments = (ins NN_FloatLike:$input);
   let results = (outs NN_FloatLike:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
@@ -157,6 +415,24 @@ def NN_GeluOp : NN_Activation<"gelu"> {
   }];
 }
 
+def NN_FillOp : NN_Op<"fill", !listconcat(ElementwiseMappable.traits,
+    [Pure, SameOperandsAndResultType,
+     DeclareOpInterfaceMethods<ExpandableOpInterface>])> {
+  let summary = "One constant in every element.";
+  let description = [{
+    As many elements, and rows, as the operand has. Of static shape it folds to
+    a constant.
+
+    ```mlir
+    %h = nn.fill %x with 0.5 : tensor<?x256xf32>
+    ```
+  }];
+  let arguments = (ins NN_FloatLike:$like, F64Attr:$value);
+  let results = (outs NN_FloatLike:$result);
+  let assemblyFormat = "$like `with` $value attr-dict `:` type($like)";
+  let hasFolder = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Elementwise groups
 //===----------------------------------------------------------------------===//
@@ -176,8 +452,10 @@ def NN_ElementwiseOp : NN_Op<"elementwise", [Pure, IsolatedFromAbove,
     Constraints: (C1) each input has its block argument's type, or that with one
     leading dynamic dimension; (C2) so has each result with the yielded value's
     type, with the leading dimension exactly if some input has one; (C3) all
-    values in the body have the same static shape; (C4) the body holds only
-    operators with the trait ElementwiseMappable and constants of one value.
+    values in the body have the same static shape, but for arguments of rank 0
+    that only `nn.broadcast` reads; (C4) the body holds only operators with the
+    trait ElementwiseMappable, broadcasts of arguments, and constants of one
+    value.
 
     Made by `fuse-elementwise`.
 

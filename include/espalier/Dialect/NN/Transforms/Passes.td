@@ -110,4 +110,91 @@ def FuseElementwisePass : Pass<"fuse-elementwise"> {
   let dependentDialects = ["::espalier::nn::NNDialect"];
 }
 
+def AddTrainStepPass : Pass<"add-train-step", "::mlir::ModuleOp"> {
+  let summary = "Turns a gradient into an entry that trains.";
+  let description = [{
+    The function whose results are gradients of parameters (`nn.gradient`, set
+    by `differentiate`) becomes the entry `train_step`, which returns the new
+    values of its parameters instead (`nn.update`), and of what the optimiser
+    remembers of them (`nn.state`). It takes more arguments, all scalars:
+
+    | argument         | meaning                                              |
+    | ---------------- | ---------------------------------------------------- |
+    | `learning_rate`  |                                                      |
+    | `gradient_scale` | gradients are multiplied by it; 1 for sums over the batch |
+    | `clip_norm`      | the longest gradient allowed, all parameters together, scaled; 0: any (with `clip`) |
+    | `weight_decay`   | added, times the parameter, to its gradient; by Adam to the change itself (with `decay`) |
+
+    With g the gradient after scaling, clipping and decay:
+
+    | optimiser | p becomes p minus learning_rate times                      |
+    | --------- | ----------------------------------------------------------- |
+    | sgd       | g                                                           |
+    | momentum  | m, where m becomes momentum m + g                           |
+    | adagrad   | g / (sqrt s + epsilon), where s becomes s + g g (Duchi et al. 2011) |
+    | adam      | (Kingma and Ba 2015, algorithm 1), decay decoupled (Loshchilov and Hutter 2019) |
+
+    The table of an embedding, whose gradient is an `nn.scatter_rows`, changes
+    in the rows that were looked up only; what the optimiser remembers of its
+    other rows stays as it is, too.
+
+    Needs: `differentiate`. Run `fuse-elementwise` afterwards.
+    Guarantees: results that are no gradients stay; with `clip` there is one
+    more, `gradient_norm`, the length before clipping.
+    Limits: all parameters have one element type. A table with several
+    gradients (looked up twice) is updated as a whole.
+
+    ```mlir
+    func.func @loss.gradient(%W: tensor<8xf32> {nn.param = "W"})
+        -> (tensor<8xf32> {nn.output = "gradient.W", nn.gradient = "W"})
+    ```
+    becomes
+    ```mlir
+    func.func @train_step(%W: tensor<8xf32> {nn.param = "W"},
+                          %rate: tensor<f32> {nn.input = "learning_rate"},
+                          %scale: tensor<f32> {nn.input = "gradient_scale"})
+        -> (tensor<8xf32> {nn.update = "W"})
+    ```
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", "\"sgd\"",
+           "sgd, momentum, adagrad or adam">,
+    Option<"name", "name", "std::string", "\"train_step\"",
+           "The name of the entry">,
+    Option<"clip", "clip", "bool", "true", "Clip gradients by their norm">,
+    Option<"decay", "decay", "bool", "true", "Decay weights">,
+    Option<"momentum", "momentum", "double", "0.9", "Of momentum">,
+    Option<"beta1", "beta1", "double", "0.9", "Of Adam">,
+    Option<"beta2", "beta2", "double", "0.999", "Of Adam">,
+    Option<"epsilon", "epsilon", "double", "1e-8", "Of Adagrad and Adam">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::espalier::nn::NNDialect"];
+}
+
+def ExpandScatterRowsPass : Pass<"expand-scatter-rows"> {
+  let summary = "Builds tables of few rows, where somebody wants them whole.";
+  let description = [{
+    An `nn.scatter_rows` that no optimiser took apart, a gradient that is
+    returned for example, becomes a table of zeros in which rows are replaced.
+
+    Needs: nothing. Guarantees: no batched `nn.scatter_rows` is left.
+    Limits: none.
+
+    ```mlir
+    %dE = nn.scatter_rows %rows by %ids
+        : tensor<?x8xf32>, tensor<?xi32> -> tensor<100x8xf32>
+    ```
+    becomes
+    ```mlir
+    %sums, %owners = nn.combine_rows %rows by %ids : tensor<?x8xf32>, tensor<?xi32>
+    %zeros = nn.elementwise() : () -> tensor<100x8xf32> { ... }
+    %copy = nn.elementwise(%sums) : (tensor<?x8xf32>) -> tensor<?x8xf32> { ... }
+    %dE = nn.update_rows %zeros by %owners with %copy
+        : tensor<100x8xf32>, tensor<?xi32>, tensor<?x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::espalier::nn::NNDialect"];
+}
+
 #endif // ESPALIER_DIALECT_NN_TRANSFORMS_PASSES

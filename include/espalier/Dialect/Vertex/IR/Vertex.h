@@ -18,9 +18,18 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace espalier::vertex {
+using nn::DifferentiableOpInterface;
 using nn::isRowsType;
+
+template <typename Op>
+struct Gathers : mlir::OpTrait::TraitBase<Op, Gathers> {};
+template <typename Op>
+struct Scatters : mlir::OpTrait::TraitBase<Op, Scatters> {};
+template <typename Op> struct Emits : mlir::OpTrait::TraitBase<Op, Emits> {};
+
 class FuncOp;
 class ScatterOp;
 class PushOp;

@@ -8,6 +8,7 @@
 #ifndef ESPALIER_DIALECT_VERTEX_IR_VERTEXOPS
 #define ESPALIER_DIALECT_VERTEX_IR_VERTEXOPS
 
+include "espalier/Dialect/NN/IR/NNInterfaces.td"
 include "espalier/Dialect/Vertex/IR/VertexDialect.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -17,6 +18,19 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Vertex_Op<string mnemonic, list<Trait> traits = []>
     : Op<Vertex_Dialect, mnemonic, traits>;
+
+/// Reads what neighbours have scattered: it can run once they are done.
+def Vertex_Gathers : NativeOpTrait<"Gathers"> {
+  let cppNamespace = "::espalier::vertex";
+}
+/// Writes what neighbours gather.
+def Vertex_Scatters : NativeOpTrait<"Scatters"> {
+  let cppNamespace = "::espalier::vertex";
+}
+/// Writes a result outside.
+def Vertex_Emits : NativeOpTrait<"Emits"> {
+  let cppNamespace = "::espalier::vertex";
+}
 
 //===----------------------------------------------------------------------===//
 // The vertex function
@@ -32,6 +46,11 @@ def Vertex_FuncOp : Vertex_Op<"func", [
     child slots. `leaf`, set by `specialize-leaves`, names the variant that
     vertices without children use.
 
+    A function that is `reversed` runs over the parents before their children:
+    it gathers what its parents scattered to it (`gather_parents`), and scatters
+    to each of its children (`scatter_child`). `differentiate` makes such
+    functions, as adjoints of others.
+
     Constraints:
     (F1) arguments, state and every value inside are ranked tensors of static
     shape (no batch dimension) of f32, f64, i32 or, inside only, i1;
@@ -42,7 +61,10 @@ def Vertex_FuncOp : Vertex_Op<"func", [
     state and pushes;
     (F6) operators inside are free of side effects, besides scatter and push,
     and defined for all operands: an integer division needs a constant divisor;
-    (F7) the arity is at most 2147483647.
+    (F7) the arity is at most 2147483647;
+    (F8) only a reversed function gathers from parents and scatters to
+    children, and it does nothing else with its state; (F2) and (F3) are about
+    other functions.
 
     ```mlir
     vertex.func @rnn(%W: tensor<8x8xf32>) state(tensor<8xf32>) arity(1) {
@@ -62,6 +84,7 @@ def Vertex_FuncOp : Vertex_Op<"func", [
     TypeArrayAttr:$state,
     ConfinedAttr<I64Attr, [IntNonNegative]>:$arity,
     OptionalAttr<FlatSymbolRefAttr>:$leaf,
+    UnitAttr:$reversed,
     OptionalAttr<StrAttr>:$sym_visibility,
     OptionalAttr<DictArrayAttr>:$arg_attrs,
     OptionalAttr<DictArrayAttr>:$res_attrs);
@@ -88,10 +111,12 @@ def Vertex_FuncOp : Vertex_Op<"func", [
     ::mlir::Type getPulledType(::llvm::StringRef name);
     /// The push of `name`, or null.
     PushOp getPush(::llvm::StringRef name);
+    /// The types of what the function pushes, rows, and reduces, by name.
+    ::llvm::StringMap<::mlir::Type> getResultsByName();
   }];
 }
 
-def Vertex_GatherOp : Vertex_Op<"gather", [Pure, HasParent<"FuncOp">]> {
+def Vertex_GatherOp : Vertex_Op<"gather", [Pure, HasParent<"FuncOp">, Vertex_Gathers]> {
   let summary = "The state of the child in a slot.";
   let description = [{
     Zeros where the vertex has no child in this slot.
@@ -109,7 +134,7 @@ def Vertex_GatherOp : Vertex_Op<"gather", [Pure, HasParent<"FuncOp">]> {
   let hasVerifier = 1;
 }
 
-def Vertex_ScatterOp : Vertex_Op<"scatter", [HasParent<"FuncOp">]> {
+def Vertex_ScatterOp : Vertex_Op<"scatter", [HasParent<"FuncOp">, Vertex_Scatters]> {
   let summary = "Sets the state of the vertex.";
   let description = [{
     Constraints: (S1) operand types are the function's state types, in order.
@@ -142,15 +167,95 @@ def Vertex_PullOp : Vertex_Op<"pull", [Pure, HasParent<"FuncOp">]> {
   let assemblyFormat = "$name (`at` $place^)? attr-dict `:` type($row)";
 }
 
-def Vertex_PushOp : Vertex_Op<"push", [HasParent<"FuncOp">]> {
+def Vertex_PushOp : Vertex_Op<"push", [HasParent<"FuncOp">, Vertex_Emits]> {
   let summary = "The vertex's row of a result outside.";
   let description = [{
+    With `at leaves` only vertices without children push it, and the rows of the
+    others are zeros; with `at inner` the other way round.
+
     ```mlir
     vertex.push "hidden" %h : tensor<256xf32>
     ```
   }];
-  let arguments = (ins StrAttr:$name, AnyRankedTensor:$row);
-  let assemblyFormat = "$name $row attr-dict `:` type($row)";
+  let arguments = (ins StrAttr:$name, AnyRankedTensor:$row,
+      DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+  let assemblyFormat = "$name $row (`at` $place^)? attr-dict `:` type($row)";
+}
+
+//===----------------------------------------------------------------------===//
+// What adjoints need
+//===----------------------------------------------------------------------===//
+
+def Vertex_GatherParentsOp : Vertex_Op<"gather_parents", [
+    Pure, HasParent<"FuncOp">, Vertex_Gathers]> {
+  let summary = "The sum of what the parents scattered to this vertex.";
+  let description = [{
+    Over all parents, and over all slots that the vertex is in; zeros at roots.
+    The adjoint of `scatter`.
+
+    Constraints: (B1) result types are the function's state types, in order.
+
+    ```mlir
+    %dh, %dc = vertex.gather_parents : tensor<256xf32>, tensor<256xf32>
+    ```
+  }];
+  let results = (outs Variadic<AnyRankedTensor>:$states);
+  let assemblyFormat = "attr-dict `:` type($states)";
+  let hasVerifier = 1;
+}
+
+def Vertex_ScatterChildOp : Vertex_Op<"scatter_child", [
+    HasParent<"FuncOp">, Vertex_Scatters]> {
+  let summary = "What the child in a slot gathers from this parent.";
+  let description = [{
+    Goes nowhere if there is no child in this slot; the child of a slot that
+    nothing is scattered to gets zeros. The adjoint of `gather`.
+
+    Constraints: (B2) operand types are the function's state types, in order;
+    (B3) the slot is less than the function's arity, and only scattered to once.
+
+    ```mlir
+    vertex.scatter_child 0 %dh, %dc : tensor<256xf32>, tensor<256xf32>
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$slot,
+                       Variadic<AnyRankedTensor>:$states);
+  let assemblyFormat = "$slot $states attr-dict `:` type($states)";
+  let hasVerifier = 1;
+}
+
+def Vertex_PullChildOp : Vertex_Op<"pull_child", [Pure, HasParent<"FuncOp">]> {
+  let summary = "The child's row of a tensor outside.";
+  let description = [{
+    Zeros where the vertex has no child in this slot: with a state that was
+    pushed, what `gather` gave.
+
+    Constraints: (P1) the apply binds the name to rows of this type; (P2) the
+    slot is less than the function's arity.
+
+    ```mlir
+    %c = vertex.pull_child "c" 0 : tensor<256xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$slot);
+  let results = (outs AnyRankedTensor:$row);
+  let assemblyFormat = "$name $slot attr-dict `:` type($row)";
+  let hasVerifier = 1;
+}
+
+def Vertex_ReduceOp : Vertex_Op<"reduce", [HasParent<"FuncOp">, Vertex_Emits]> {
+  let summary = "Adds to a result that is the sum over all vertices.";
+  let description = [{
+    The result of the apply has the value's type, without a batch dimension. The
+    adjoint of a parameter: what all vertices share, all contribute to.
+
+    ```mlir
+    vertex.reduce "adjoint.b" %db : tensor<1280xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, AnyRankedTensor:$value);
+  let assemblyFormat = "$name $value attr-dict `:` type($value)";
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,7 +277,8 @@ def Vertex_ApplyOp : Vertex_Op<"apply", [Pure,
     name that it does not pull, e.g. because nobody read what it pulled, is
     ignored;
     (A4) every name that it pushes is listed once, with rows of the pushed
-    type; names that it does not push are not listed.
+    type, and every name that it reduces with the reduced type; other names are
+    not listed.
 
     ```mlir
     %h = vertex.apply @tree_lstm(%W, %U, %b) over %trees
@@ -196,7 +302,9 @@ def Vertex_ApplyOp : Vertex_Op<"apply", [Pure,
   }];
 }
 
-def Vertex_RootsOp : Vertex_Op<"roots", [Pure, AllTypesMatch<["rows", "result"]>]> {
+def Vertex_RootsOp : Vertex_Op<"roots", [Pure,
+    AllTypesMatch<["rows", "result"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "The rows of the roots: one row a structure.";
   let description = [{
     The root of a structure is its last vertex. A structure without vertices
@@ -212,6 +320,23 @@ def Vertex_RootsOp : Vertex_Op<"roots", [Pure, AllTypesMatch<["rows", "result"]>
   let assemblyFormat = "$graph `,` $rows attr-dict `:` type($rows)";
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
+}
+
+def Vertex_AtRootsOp : Vertex_Op<"at_roots", [Pure,
+    AllTypesMatch<["rows", "result"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+  let summary = "A row a vertex: the structure's at its root, zeros elsewhere.";
+  let description = [{
+    The adjoint of `roots`.
+
+    ```mlir
+    %dh = vertex.at_roots %trees, %dr : tensor<?x256xf32>
+    ```
+  }];
+  let arguments = (ins Vertex_GraphType:$graph, AnyRankedTensor:$rows);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$graph `,` $rows attr-dict `:` type($rows)";
+  let hasVerifier = 1;
 }
 
 #endif // ESPALIER_DIALECT_VERTEX_IR_VERTEXOPS

@@ -47,6 +47,7 @@ def Vertex_PushRowsOp : Vertex_Op<"push_rows", [Pure,
   let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows);
   let results = (outs Vertex_Rows:$result);
   let assemblyFormat = "$graph `,` $rows attr-dict `:` type($rows)";
+  let hasCanonicalizer = 1;
 }
 
 def Vertex_RootRowsOp : Vertex_Op<"root_rows", [Pure,
@@ -93,6 +94,7 @@ def Vertex_SelectRowsOp : Vertex_Op<"select_rows", [Pure,
   let arguments = (ins Vertex_Rows:$rows, Vertex_Place:$place);
   let results = (outs Vertex_Rows:$result);
   let assemblyFormat = "$rows `at` $place attr-dict `:` type($rows)";
+  let hasCanonicalizer = 1;
 }
 
 def Vertex_SpreadRowsOp : Vertex_Op<"spread_rows", [Pure]> {
@@ -158,6 +160,91 @@ def Vertex_TasksOp : Vertex_Op<"tasks", [Pure, AttrSizedOperandSegments,
   }];
 }
 
+def Vertex_ReversedTasksOp : Vertex_Op<"reversed_tasks", [Pure,
+    SingleBlockImplicitTerminator<"::espalier::vertex::YieldOp">]> {
+  let summary = "The loop over batching tasks, from the last to the first.";
+  let description = [{
+    Runs its body once a task, on vertices whose parents are all done. The
+    body's first arguments are what all vertices done so far have scattered to
+    their children, for each of the `states` one tensor with `arity` rows' worth
+    of columns, slot after slot (to be read by `gather_parent_rows`); the next
+    ones are this task's rows of the `eager` tensors. It yields this task's rows
+    of the same.
+
+    All tensors have the rows of the vertices that the loop runs over: all, or
+    those that have children.
+
+    Constraints: (V1) block arguments are the first `states` results, then the
+    eager tensors; (V2) yielded types are the result types.
+
+    ```mlir
+    %dh = vertex.reversed_tasks %g at inner arity 2 eager(%d : tensor<?x8xf32>)
+        states 1 -> (tensor<?x16xf32>) {
+    ^bb0(%done: tensor<?x16xf32>, %d_task: tensor<?x8xf32>):
+      %p = vertex.gather_parent_rows %g, %done at inner
+          : tensor<?x16xf32> -> tensor<?x8xf32>
+      ...
+      vertex.yield(%n) : tensor<?x16xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Vertex_GraphType:$graph, Variadic<Vertex_Rows>:$eager,
+      ConfinedAttr<I64Attr, [IntNonNegative]>:$arity,
+      ConfinedAttr<I64Attr, [IntNonNegative]>:$states,
+      DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+  let results = (outs Variadic<Vertex_Rows>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $graph (`at` $place^)? `arity` $arity
+    (`eager` `(` $eager^ `:` type($eager) `)`)? `states` $states
+    attr-dict-with-keyword (`->` `(` type($outputs)^ `)`)? $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Vertex_GatherParentRowsOp : Vertex_Op<"gather_parent_rows", [Pure]> {
+  let summary = "For each row, the sum of what its parents have for it.";
+  let description = [{
+    `rows` has, for each vertex, the columns of its children, slot after slot;
+    the result, at the vertices of `place`, the sum over all parents and slots
+    that the vertex is in; zeros at roots.
+
+    Constraints: (R2) rows have a multiple of the result's columns.
+
+    ```mlir
+    %p = vertex.gather_parent_rows %g, %done at leaves
+        : tensor<?x16xf32> -> tensor<?x8xf32>
+    ```
+  }];
+  let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows,
+      DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+  let results = (outs Vertex_Rows:$result);
+  let assemblyFormat = [{
+    $graph `,` $rows (`at` $place^)? attr-dict
+    `:` type($rows) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Vertex_ChildRowsOp : Vertex_Op<"child_rows", [Pure,
+    AllTypesMatch<["rows", "result"]>]> {
+  let summary = "For each row of some vertices, its child's row.";
+  let description = [{
+    Of rows of all vertices in schedule order. Zeros where the child is absent.
+
+    ```mlir
+    %c = vertex.child_rows %g, %h[0] at inner : tensor<?x256xf32>
+    ```
+  }];
+  let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows,
+      ConfinedAttr<I64Attr, [IntNonNegative]>:$slot,
+      DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+  let results = (outs Vertex_Rows:$result);
+  let assemblyFormat = [{
+    $graph `,` $rows `[` $slot `]` (`at` $place^)? attr-dict `:` type($rows)
+  }];
+}
+
 def Vertex_GatherRowsOp : Vertex_Op<"gather_rows", [Pure,
     AllTypesMatch<["state", "result"]>]> {
   let summary = "For each row of the task, its child's row of a state.";
@@ -179,7 +266,7 @@ def Vertex_GatherRowsOp : Vertex_Op<"gather_rows", [Pure,
 }
 
 def Vertex_YieldOp : Vertex_Op<"yield", [Pure, Terminator,
-                                         HasParent<"TasksOp">]> {
+                                         ParentOneOf<["TasksOp", "ReversedTasksOp"]>]> {
   let summary = "A task's rows of the results.";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "(`(` $values^ `)` `:` type($values))? attr-dict";

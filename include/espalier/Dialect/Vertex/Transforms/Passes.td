@@ -10,6 +10,67 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DifferentiatePass : Pass<"differentiate", "::mlir::ModuleOp"> {
+  let summary = "Makes the gradient of a loss.";
+  let description = [{
+    For an entry with a result named `loss` (a float, or a batch of floats, of
+    which the loss is the sum) makes the function `@ENTRY.gradient`, which
+    returns the same results, the loss summed, and the derivative of the loss
+    with respect to each parameter, as `gradient.NAME`.
+
+    A vertex function F that the entry applies becomes two (Xu et al., "Cavs",
+    USENIX ATC 2018, section 3.4): `@F.primal`, which also pushes what the
+    backward pass needs, and `@F.adjoint`, a reversed function: gather becomes
+    scatter_child, scatter gather_parents, pull push and push pull, and a
+    parameter's gradient is reduced over all vertices. What is pushed for the
+    backward pass are the fewest bytes from which its formulas can be had by
+    running cheap operators again; a vertex's state, and what it pulled, are
+    there anyway and count as nothing.
+
+    Needs: run it before `fuse-elementwise`; operators that the loss depends on
+    have DifferentiableOpInterface.
+    Guarantees: the entry itself is unchanged; gradients are sums over the
+    batch.
+    Limits: states of rank 0, and reversed functions, are errors.
+    Reports: remark `saved` in category `differentiate` for each vertex
+    function, with the values and the bytes that are kept a vertex, states not
+    counted.
+
+    ```mlir
+    vertex.func @f() state(tensor<8xf32>) arity(1) {
+      %h = vertex.gather 0 : tensor<8xf32>
+      %x = vertex.pull "x" : tensor<8xf32>
+      %0 = arith.addf %h, %x : tensor<8xf32>
+      %1 = math.tanh %0 : tensor<8xf32>
+      vertex.scatter %1 : tensor<8xf32>
+    }
+    ```
+    has the adjoint
+    ```mlir
+    vertex.func @f.adjoint() state(tensor<8xf32>) arity(1) reversed {
+      %y = vertex.pull "state.0" : tensor<8xf32>
+      %d = vertex.gather_parents : tensor<8xf32>
+      %0 = nn.fill %y with 1.0 : tensor<8xf32>
+      %1 = arith.mulf %y, %y : tensor<8xf32>
+      %2 = arith.subf %0, %1 : tensor<8xf32>
+      %3 = arith.mulf %d, %2 : tensor<8xf32>
+      vertex.push "adjoint.x" %3 : tensor<8xf32>
+      vertex.scatter_child 0 %3 : tensor<8xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"entry", "entry", "std::string", "\"\"",
+           "The entry to differentiate; the only one with a result named `loss` "
+           "if it is not given">,
+    Option<"recompute", "recompute", "bool", "true",
+           "Compute cheap values again instead of keeping them">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect", "::espalier::nn::NNDialect",
+                           "::espalier::vertex::VertexDialect"];
+}
+
 def SpecializeLeavesPass : Pass<"specialize-leaves", "::mlir::ModuleOp"> {
   let summary = "Derives a leaf variant and an inner variant of F.";
   let description = [{
@@ -49,6 +110,31 @@ def SpecializeLeavesPass : Pass<"specialize-leaves", "::mlir::ModuleOp"> {
       %x = vertex.pull "x" at leaves : tensor<8xf32>
       vertex.scatter %x : tensor<8xf32>
     }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def PrunePushesPass : Pass<"prune-pushes", "::mlir::ModuleOp"> {
+  let summary = "Drops what variants push for nobody.";
+  let description = [{
+    A row that no reader of a result reads is replaced by zeros, and what only
+    made it is erased. A leaf variant then pushes none of what an adjoint's leaf
+    variant does not pull.
+
+    Needs: `specialize-leaves`. Run it before `hoist-slices`, which narrows
+    products to the columns still read.
+    Guarantees: all rows that somebody reads are unchanged.
+    Limits: readers are told apart only if they are applies over the same graph.
+    Reports: remark `pruned` in category `prune-pushes` for each function.
+
+    ```mlir
+    vertex.push "saved.1" %forget : tensor<256xf32>
+    ```
+    becomes, in the leaf variant,
+    ```mlir
+    %zeros = arith.constant dense<0.0> : tensor<256xf32>
+    vertex.push "saved.1" %zeros : tensor<256xf32>
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

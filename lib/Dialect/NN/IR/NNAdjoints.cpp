@@ -1,0 +1,171 @@
+//===- NNAdjoints.cpp - Derivatives of layer operators --------------------===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// DifferentiableOpInterface. In the formulas d is the adjoint of the result.
+// Where a function of the result will do, it is used: the result is more often
+// kept anyway, and tanh and sigmoid then need no other value.
+//
+//===----------------------------------------------------------------------===//
+
+#include "espalier/Dialect/NN/IR/NN.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace espalier::nn;
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// dx = d W^T, dW = x^T d. Over a batch the products of all rows are summed.
+static void addProduct(OpBuilder &builder, Location loc, Adjoints &adjoints,
+                       Value input, Value weight, Value adjoint) {
+  if (adjoints.wants(input))
+    adjoints.add(input,
+                 MatmulOp::create(builder, loc, adjoint,
+                                  TransposeOp::create(builder, loc, weight)));
+  if (!adjoints.wants(weight))
+    return;
+  if (isRowsType(input.getType()))
+    adjoints.add(weight, OuterSumOp::create(builder, loc, input, adjoint));
+  else
+    adjoints.add(weight, OuterOp::create(builder, loc, input, adjoint));
+}
+
+void MatmulOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
+  addProduct(builder, getLoc(), adjoints, getInput(), getWeight(),
+             adjoints.of(getResult()));
+}
+
+void DenseOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
+  Value adjoint = adjoints.of(getResult());
+  addProduct(builder, getLoc(), adjoints, getInput(), getWeight(), adjoint);
+  if (!adjoints.wants(getBias()))
+    return;
+  adjoints.add(getBias(),
+               isRowsType(adjoint.getType())
+                   ? Value(SumRowsOp::create(builder, getLoc(), adjoint))
+                   : adjoint);
+}
+
+void EmbeddingOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
+  if (adjoints.wants(getTable()))
+    adjoints.add(getTable(),
+                 ScatterRowsOp::create(builder, getLoc(), getTable().getType(),
+                                       adjoints.of(getResult()), getIds()));
+}
+
+//===----------------------------------------------------------------------===//
+// Losses, sums
+//===----------------------------------------------------------------------===//
+
+void SoftmaxOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
+  // y (d - sum(d y))
+  if (!adjoints.wants(getInput()))
+    return;
+  Location loc = getLoc();
+  Value y = getResult(), d = adjoints.of(y);
+  Value sum =
+      SumOp::create(builder, loc, arith::MulFOp::create(builder, loc, d, y));
+  Value spread = BroadcastOp::create(builder, loc, y.getType(), sum);
+  Value difference = arith::SubFOp::create(builder, loc, d, spread);
+  adjoints.add(getInput(), arith::MulFOp::create(builder, loc, difference, y));
+}
+
+void SoftmaxCrossEntropyOp::buildAdjoint(OpBuilder &builder,
+                                         Adjoints &adjoints) {
+  if (adjoints.wants(getLogits()))
+    adjoints.add(getLogits(),
+                 SoftmaxCrossEntropyAdjointOp::create(
+                     builder, getLoc(), getLogits().getType(), getLogits(),
+                     getLabels(), adjoints.of(getLoss())));
+}
+
+void BroadcastOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
+  if (adjoints.wants(getScalar()))
+    adjoints.add(getScalar(),
+                 SumOp::create(builder, getLoc(), adjoints.of(getResult())));
+}
+
+void SumOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
+  if (adjoints.wants(getInput()))
+    adjoints.add(getInput(),
+                 BroadcastOp::create(builder, getLoc(), getInput().getType(),
+                                     adjoints.of(getResult())));
+}
+
+void SumRowsOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
+  if (!adjoints.wants(getRows()))
+    return;
+  // The same row for all; the rows themselves only say how many.
+  Location loc = getLoc();
+  Value adjoint = adjoints.of(getResult());
+  auto spread = ElementwiseOp::create(builder, loc, getRows().getType(),
+                                      ValueRange{getRows(), adjoint});
+  OpBuilder::InsertionGuard guard(builder);
+  Block *body =
+      builder.createBlock(&spread.getBody(), {},
+                          {adjoint.getType(), adjoint.getType()}, {loc, loc});
+  YieldOp::create(builder, loc, ValueRange{body->getArgument(1)});
+  adjoints.add(getRows(), spread.getResult(0));
+}
+
+//===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+void SigmoidOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
+  // d (y - y y)
+  if (!adjoints.wants(getInput()))
+    return;
+  Location loc = getLoc();
+  Value y = getResult();
+  Value square = arith::MulFOp::create(builder, loc, y, y);
+  Value slope = arith::SubFOp::create(builder, loc, y, square);
+  adjoints.add(getInput(),
+               arith::MulFOp::create(builder, loc, adjoints.of(y), slope));
+}
+
+void ReluOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
+  // y > 0 ? d : 0; NaN in x stays visible through y.
+  if (!adjoints.wants(getInput()))
+    return;
+  Location loc = getLoc();
+  Value y = getResult(), d = adjoints.of(y);
+  Value zero = arith::SubFOp::create(builder, loc, y, y);
+  Value positive =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UGT, y, zero);
+  adjoints.add(getInput(),
+               arith::SelectOp::create(builder, loc, positive, d, zero));
+}
+
+void GeluOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
+  // d (erfc(-x / sqrt 2) / 2 + x exp(-x x / 2) / sqrt(2 pi))
+  if (!adjoints.wants(getInput()))
+    return;
+  Location loc = getLoc();
+  Value x = getInput();
+  auto times = [&](Value left, Value right) -> Value {
+    return arith::MulFOp::create(builder, loc, left, right);
+  };
+  auto splat = [&](double value) -> Value {
+    return FillOp::create(builder, loc, x.getType(), x,
+                          builder.getF64FloatAttr(value));
+  };
+  Value tail = math::ErfcOp::create(builder, loc, times(x, splat(-M_SQRT1_2)));
+  Value density =
+      math::ExpOp::create(builder, loc, times(times(x, x), splat(-0.5)));
+  Value slope = arith::AddFOp::create(
+      builder, loc, times(tail, splat(0.5)),
+      times(times(x, density), splat(M_2_SQRTPI * M_SQRT1_2 / 2)));
+  adjoints.add(getInput(), times(adjoints.of(getResult()), slope));
+}
