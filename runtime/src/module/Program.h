@@ -38,20 +38,28 @@ struct Program {
     uint32_t slot;
     int64_t columnBytes; // from the start of a row
     int64_t rowBytes;    // that the operand has in a row
+    /// Of an ID access: rows of the matrix, and bytes of each.
+    int64_t matrixRows;
+    int64_t matrixRowBytes;
   };
 
   struct Step {
     uint32_t kind;
     uint32_t operandCount;
+    uint32_t resultCount; // of the last operands
     const Operand *operands;
     const char *name;
     espalier_kernel kernel;
     const PackedWeight *weight;
+    uint32_t dtype;       // of the result
     int64_t elementBytes; // of a matmul's operands
-    /// A copy of children to a scratch buffer that nothing else writes: where
-    /// the children lie one after another the buffer can be where they are.
+    /// A copy of children, or a sum over parents, to a scratch buffer that
+    /// nothing else writes: where the rows it reads lie one after another, one
+    /// for each of its own, the buffer can be where they are.
     bool canAlias;
-    int64_t tableRows; // of an embedding
+    int64_t tableRows;   // of an embedding
+    int64_t outerStride; // of an outer sum: elements between rows of its result
+    int64_t costPerRow;  // as Phase::costPerRow
   };
 
   struct Scratch {
@@ -63,6 +71,8 @@ struct Program {
   struct Phase {
     const char *name;
     uint32_t rows;
+    /// All steps are reductions: each runs over all rows at a time.
+    bool isReduction;
     std::vector<Step> steps;
     std::vector<Scratch> scratch;
     int64_t matmulFlopsPerRow;
@@ -81,15 +91,23 @@ struct Program {
   /// Children a vertex can have, and whether leaves are asked for theirs.
   uint32_t arity = 0;
   bool leafChildren = false;
-  /// What one worker needs for the scratch of one block.
+  /// Tables of the schedule that some step reads.
+  bool parents = false;
+  bool structuresOfRows = false;
+  bool rootStructures = false;
+  /// What one worker needs for the scratch of one block, or of a reduction.
   int64_t scratchBytes = 0;
-  /// The longest row that may read as zeros.
+  /// The longest row that may read as zeros, and the longest that a kernel may
+  /// be kept from writing.
   int64_t zeroBytes = 0;
+  int64_t trashBytes = 0;
   uint32_t maxOperands = 0;
 
 private:
   std::vector<Operand> operands;
 
+  void addOperand(const espalier_phase &phase,
+                  const espalier_step_operand &operand, bool written);
   void layOutScratch(const espalier_phase &desc, Phase &phase);
 };
 

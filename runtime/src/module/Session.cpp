@@ -8,6 +8,7 @@
 
 #include "device/cpu/Gemm.h"
 #include "device/cpu/ThreadPool.h"
+#include "module/PhaseRows.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -99,6 +100,12 @@ Session::~Session() = default;
 void Session::buildSchedule(Context &context, const Forest &forest) const {
   context.schedule.build(forest, program.arity, options.policy,
                          program.leafChildren);
+  if (program.parents)
+    context.schedule.buildParents();
+  if (program.structuresOfRows)
+    context.schedule.buildStructures(forest);
+  if (program.rootStructures)
+    context.schedule.buildRootStructures();
 }
 
 int64_t Session::rowsOf(const espalier_buffer_desc &buffer,
@@ -274,7 +281,8 @@ Results Session::run(const Forest &forest, const Inputs &inputs) {
   unsigned workers = ours ? options.threads : 1;
   for (unsigned w = 0; w < workers; ++w) {
     Worker &worker = context.workers[w];
-    worker.scratch.reserve(std::max(program.scratchBytes, kAlignment));
+    worker.scratch.reserve(alignUp(program.scratchBytes) +
+                           std::max(program.trashBytes, kAlignment));
     worker.operands.resize(program.maxOperands);
   }
 
@@ -305,16 +313,12 @@ void Session::account(Context &context, int64_t start, int64_t scheduled,
   int64_t vertices = schedule.vertices(), leaves = schedule.leaves();
   double flops = 0;
   for (const Program::Phase &phase : program.phases) {
-    int64_t rows = 1;
-    if (phase.rows == ESPALIER_ROWS_LEAVES)
-      rows = leaves;
-    else if (phase.rows == ESPALIER_ROWS_INNER ||
-             phase.rows == ESPALIER_ROWS_INNER_TASKS)
-      rows = vertices - leaves;
-    else if (phase.rows == ESPALIER_ROWS_STRUCTURES)
-      rows = schedule.structures();
-    else if (phase.rows != ESPALIER_ROWS_ONE)
-      rows = vertices;
+    int64_t rows = phase.rows == ESPALIER_ROWS_ONE ? 1
+                   : phase.rows == ESPALIER_ROWS_STRUCTURES
+                       ? schedule.structures()
+                   : phase.rows == ESPALIER_ROWS_LEAVES ? leaves
+                   : isInnerRows(phase.rows)            ? vertices - leaves
+                                                        : vertices;
     flops += (double)rows * (double)phase.matmulFlopsPerRow;
   }
   int64_t end = now();

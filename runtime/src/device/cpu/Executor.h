@@ -7,13 +7,17 @@
 //
 // Phases run one after another, and in a phase over tasks so do the tasks.
 // What is left, rows of one phase or task, is cut into blocks that run in any
-// order, on any worker; a worker runs all steps of a block before the next.
+// order, on any worker; a worker runs all steps of a block before the next. The
+// steps of a phase of reductions run over all its rows, one after another, each
+// cut by columns of its result.
 // Nothing here allocates, and names are only looked at to report a failure.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_DEVICE_CPU_EXECUTOR_H
 #define ESPALIER_DEVICE_CPU_EXECUTOR_H
 
+#include "device/cpu/OperandRows.h"
+#include "device/cpu/Reductions.h"
 #include "memory/Arena.h"
 #include "module/Program.h"
 #include "trace/Trace.h"
@@ -45,8 +49,10 @@ struct StepTimes {
 /// What one thread of a run needs for itself.
 struct Worker {
   std::vector<View> views;
+  /// program.scratchBytes, rounded up to kAlignment, then program.trashBytes.
   Arena scratch;
   std::vector<espalier_kernel_operand> operands;
+  FirstRows firstRows;
   /// Filled if the run is profiled.
   StepTimes times;
   std::vector<TraceEvent> events;
@@ -75,7 +81,6 @@ public:
   void run();
 
 private:
-  struct Rows;
   struct Job;
 
   void runRows(const Program::Phase &phase, int64_t begin, int64_t end);
@@ -83,8 +88,9 @@ private:
                 int64_t end);
   void runStep(Worker &worker, const Program::Phase &phase,
                const Program::Step &step, int64_t begin, int64_t end);
-  void recordStep(Worker &worker, const Program::Phase &phase,
-                  const Program::Step &step, int64_t begin, int64_t end);
+  void runReduction(const Program::Step &step, int64_t begin, int64_t end);
+  void record(Worker &worker, const Program::Phase &phase,
+              const Program::Step &step, int64_t start, int64_t rows);
 
   void copy(Worker &worker, const Program::Step &step, int64_t begin,
             int64_t end);
@@ -92,13 +98,15 @@ private:
              const Program::Step &step, int64_t begin, int64_t end);
   void matmul(Worker &worker, const Program::Step &step, int64_t begin,
               int64_t end);
-  void kernel(Worker &worker, const Program::Step &step, int64_t begin,
-              int64_t end);
+  void kernel(Worker &worker, const Program::Phase &phase,
+              const Program::Step &step, int64_t begin, int64_t end);
+  void sumParents(Worker &worker, const Program::Step &step, int64_t begin,
+                  int64_t end);
 
-  Rows locate(const Worker &worker, const Program::Operand &operand,
-              int64_t begin) const;
-  [[noreturn]] void failId(const Program::Phase &phase,
-                           const Program::Step &step, int64_t row,
+  OperandRows locate(const Worker &worker, const Program::Operand &operand,
+                     int64_t begin) const;
+  [[noreturn]] void failId(const Program::Phase &phase, uint32_t ids,
+                           uint32_t table, int64_t tableRows, int64_t row,
                            int32_t id) const;
 
   const Program &program;
