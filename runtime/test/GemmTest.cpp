@@ -74,7 +74,9 @@ template <typename T> struct Builtin {
 template <typename T> struct Baseline {
   using Element = T;
   static std::unique_ptr<PackedWeight> pack(int64_t k, int64_t n, const T *w) {
-    return packBuiltin(k, n, w, /*widestVectors=*/false);
+    espalier_columns all = {0, n};
+    return packBuiltin<T>(k, n, WeightSource{w, n, &all, 1, false},
+                          /*widestVectors=*/false);
   }
 };
 

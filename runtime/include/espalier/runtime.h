@@ -104,7 +104,10 @@ ESPALIER_API void espalier_module_destroy(espalier_module *module);
 
 /*===-- Weights -----------------------------------------------------------===*/
 
-/* Tensors by name. */
+/* Tensors by name. Sessions share them: an entry that trains writes its
+ * parameters in place, and all sessions of the same weights use the new values
+ * from their next run on. Creating a session of such an entry adds the states
+ * of its optimiser that are missing, as zeros. */
 typedef struct espalier_weights espalier_weights;
 
 /* Maps a safetensors file into memory. MALFORMED, with the byte offset, if it
@@ -121,9 +124,17 @@ ESPALIER_API espalier_status espalier_weights_create(
 ESPALIER_API espalier_status
 espalier_weights_random(const espalier_module *module, const char *entry,
                         uint64_t seed, espalier_weights **out);
-/* Writes a safetensors file, atomically. */
+/* Writes a safetensors file with all tensors, states included, atomically.
+ * Waits for a run that writes them to end. */
 ESPALIER_API espalier_status
 espalier_weights_save(const espalier_weights *weights, const char *path);
+/* The number of tensors; 0 for NULL. */
+ESPALIER_API size_t espalier_weights_count(const espalier_weights *weights);
+/* The index-th tensor in the order of names; NOT_FOUND if there is none. The
+ * view is good until `weights` are destroyed or another session is created with
+ * them, and not to be read while a run writes them. */
+ESPALIER_API espalier_status espalier_weights_at(
+    const espalier_weights *weights, size_t index, espalier_named_tensor *out);
 ESPALIER_API void espalier_weights_destroy(espalier_weights *weights);
 
 /*===-- Structures --------------------------------------------------------===*/
@@ -185,7 +196,8 @@ ESPALIER_API espalier_status espalier_structures_read(
 /*===-- Sessions ----------------------------------------------------------===*/
 
 /* One entry of a module with its weights, packed and ready. Any number of
- * threads may run one session at a time. */
+ * threads may run one session at a time; a run that writes weights waits until
+ * it has them to itself. */
 typedef struct espalier_session espalier_session;
 /* The results of one run. */
 typedef struct espalier_result espalier_result;
@@ -209,7 +221,8 @@ typedef struct espalier_session_options {
 } espalier_session_options;
 
 /* `options` may be NULL. Matches weights by name, shape and dtype; missing and
- * mismatched ones are all listed, and so are extra ones. */
+ * mismatched ones are all listed, and so are extra ones, which no entry of the
+ * module has as parameter or state. */
 ESPALIER_API espalier_status espalier_session_create(
     const espalier_module *module, const espalier_weights *weights,
     const espalier_session_options *options, espalier_session **out);

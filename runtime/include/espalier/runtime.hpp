@@ -171,6 +171,14 @@ public:
   void save(const std::string &path) const {
     check(espalier_weights_save(c(), path.c_str()));
   }
+  size_t count() const { return espalier_weights_count(c()); }
+  /// The index-th tensor by name; see espalier_weights_at for how long the view
+  /// is good.
+  NamedView at(size_t index) const {
+    espalier_named_tensor named;
+    check(espalier_weights_at(c(), index, &named));
+    return {named.name, TensorView(named.tensor)};
+  }
 
 private:
   Weights() = default;

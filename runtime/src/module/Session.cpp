@@ -75,10 +75,11 @@ private:
 };
 
 Session::Session(const Module &module, const espalier_entry &entry,
-                 const Weights &parameters, SessionOptions requested)
+                 std::shared_ptr<SharedWeights> shared,
+                 SessionOptions requested)
     : entry(entry), options(requested),
-      weights(bindWeights(module, entry, parameters)),
-      program(entry, weights.packed),
+      weights(module, entry, std::move(shared)),
+      program(entry, weights.packed()),
       zeros(alignUp(program.zeroBytes) + kAlignment, '\0') {
   if (entry.graph_count > 1)
     fail(ESPALIER_UNSUPPORTED,
@@ -236,7 +237,8 @@ Results Session::placeBuffers(Context &context) const {
         buffer.rows == ESPALIER_ROWS_INNER ? context.schedule.leaves() : 0;
     switch (buffer.kind) {
     case ESPALIER_BUFFER_PARAMETER:
-      view.base = const_cast<char *>(weights.parameters[b].data);
+    case ESPALIER_BUFFER_STATE:
+      view.base = weights.data(b);
       break;
     case ESPALIER_BUFFER_CONSTANT:
       view.base = static_cast<char *>(const_cast<void *>(buffer.data));
@@ -275,9 +277,17 @@ Results Session::run(const Forest &forest, const Inputs &inputs) {
   bindInputs(context, forest, inputs);
   planMemory(context);
 
-  Results results = placeBuffers(context);
   std::unique_lock<std::mutex> poolLock(poolMutex, std::defer_lock);
   ThreadPool *ours = pool && poolLock.try_lock() ? pool.get() : nullptr;
+  std::shared_lock<std::shared_mutex> readLock;
+  std::unique_lock<std::shared_mutex> writeLock;
+  if (weights.isWriter())
+    writeLock = weights.shared().lockToWrite();
+  else
+    readLock = weights.shared().lockToRead();
+  weights.refresh(ours);
+  weights.markWritten();
+  Results results = placeBuffers(context);
   unsigned workers = ours ? options.threads : 1;
   for (unsigned w = 0; w < workers; ++w) {
     Worker &worker = context.workers[w];

@@ -9,7 +9,8 @@
 // its own (schedule, dynamic tensors, scratch), taken from a list and put back.
 // The session's thread pool serves one run at a time; a run that finds it busy
 // uses its own thread only, so that many callers never use more threads than
-// they bring.
+// they bring. A run of an entry that writes weights has them to itself: other
+// runs with the same weights, of this or another session, wait.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_MODULE_SESSION_H
@@ -46,7 +47,12 @@ struct SessionOptions {
 class Session {
 public:
   Session(const Module &module, const espalier_entry &entry,
-          const Weights &weights, SessionOptions options);
+          std::shared_ptr<SharedWeights> weights, SessionOptions options);
+  /// The same with weights of its own.
+  Session(const Module &module, const espalier_entry &entry,
+          const Weights &weights, SessionOptions options)
+      : Session(module, entry, std::make_shared<SharedWeights>(weights),
+                options) {}
   ~Session();
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;
