@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
-#include <type_traits>
+#include <utility>
 
 // Let a product and a sum become one fused instruction.
 #if defined(__clang__)
