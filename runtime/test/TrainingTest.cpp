@@ -56,7 +56,7 @@ struct Outcome {
   double loss = 0;
 };
 
-constexpr double kRate = 0.05;
+constexpr double kRate = 0.01;
 
 /// What is wanted of structure k.
 double target(int64_t k, int64_t i) {
@@ -202,10 +202,10 @@ protected:
     };
     Values values;
     values.E = make(kTrainingWords * D, 1);
-    values.W = make(D * H, 0.5);
-    values.U = make(2 * H * H, 1.0 / std::sqrt((double)H));
+    values.W = make(D * H, 1 / std::sqrt((double)D));
+    values.U = make(2 * H * H, 1 / std::sqrt((double)H));
     values.b = make(H, 0.2);
-    values.C = make(H * O, 0.4);
+    values.C = make(H * O, 1 / std::sqrt((double)H));
     values.squares.assign(kTrainingWords * D, 0);
     return values;
   }
@@ -236,7 +236,8 @@ protected:
                          const char *what) {
     ASSERT_EQ(actual.size(), expected.size()) << what;
     for (size_t i = 0; i < actual.size(); ++i)
-      ASSERT_NEAR(actual[i], expected[i], kTolerance * scale)
+      ASSERT_NEAR(actual[i], expected[i],
+                  kTolerance * scale * (1 + std::fabs(expected[i])))
           << what << " " << i;
   }
   static void expectValues(const SharedWeights &weights, const Values &values,
