@@ -47,9 +47,10 @@ public:
   /// Vertices without a present child; they have rows [0, leaves()).
   int64_t leaves() const { return leafCount; }
 
-  /// Task t has rows [taskBegin(t), taskBegin(t + 1)).
+  /// Task t has rows [taskBegin(t), taskEnd(t)).
   int64_t tasks() const { return (int64_t)taskOffsets.size() - 1; }
   int64_t taskBegin(int64_t t) const { return taskOffsets[t]; }
+  int64_t taskEnd(int64_t t) const { return taskOffsets[t + 1]; }
   /// The first task whose vertices have children: row leaves().
   int64_t firstInnerTask() const { return innerTask; }
 
