@@ -33,6 +33,19 @@ inline bool isVertexRows(uint32_t rows) {
          isInnerRows(rows) || isForwardTasks(rows) || isReversedTasks(rows);
 }
 
+/// Whether a step makes a row from those of the edges to children.
+inline bool isReductionOfChildren(uint32_t stepKind) {
+  return stepKind == ESPALIER_STEP_SUM_CHILDREN ||
+         stepKind == ESPALIER_STEP_MAX_CHILDREN ||
+         stepKind == ESPALIER_STEP_MEAN_CHILDREN;
+}
+
+/// Whether a step makes a row from those of a structure's vertices.
+inline bool isReductionOfVertices(uint32_t stepKind) {
+  return stepKind == ESPALIER_STEP_SUM_VERTICES ||
+         stepKind == ESPALIER_STEP_MAX_VERTICES;
+}
+
 /// Whether a step makes one value from all rows of its phase.
 inline bool isReduction(uint32_t stepKind) {
   return stepKind == ESPALIER_STEP_SUM_ROWS ||

@@ -32,11 +32,20 @@ static int writersOf(uint32_t buffer, const espalier_phase &phase) {
   return writers;
 }
 
+/// Whether `step` sums over edges to parents, not over slots of these.
+static bool sumsIncoming(const espalier_entry &entry,
+                         const espalier_step &step) {
+  return step.kind == ESPALIER_STEP_SUM_PARENTS &&
+         entry.buffers[step.operands[0].buffer].rows == ESPALIER_ROWS_EDGES;
+}
+
 static bool canAlias(const espalier_entry &entry, const espalier_phase &phase,
                      const espalier_step &step) {
   bool copiesChildren = step.kind == ESPALIER_STEP_COPY &&
                         step.operands[0].access == ESPALIER_ACCESS_CHILD;
-  if (!copiesChildren && step.kind != ESPALIER_STEP_SUM_PARENTS)
+  bool sumsSlots =
+      step.kind == ESPALIER_STEP_SUM_PARENTS && !sumsIncoming(entry, step);
+  if (!copiesChildren && !sumsSlots)
     return false;
   const espalier_step_operand &out = step.operands[1];
   const espalier_buffer_desc &buffer = entry.buffers[out.buffer];
@@ -72,8 +81,64 @@ void Program::layOutScratch(const espalier_phase &desc, Phase &phase) {
     phase.scratch[i].offset = placements[i].offset;
 }
 
-void Program::addOperand(const espalier_phase &phase,
-                         const espalier_step_operand &operand, bool written) {
+uint32_t sourceGraph(const espalier_entry &entry, uint32_t graph) {
+  uint32_t source = entry.graphs[graph].reverse_of;
+  return source ? source - 1 : graph;
+}
+
+/// Notes an operand with a row a structure in a phase over another graph.
+void Program::noteMeeting(const espalier_phase &phase,
+                          const espalier_step_operand &operand) {
+  const espalier_buffer_desc &buffer = entry.buffers[operand.buffer];
+  if (buffer.rows == ESPALIER_ROWS_ONE ||
+      buffer.kind == ESPALIER_BUFFER_SCRATCH)
+    return;
+  std::pair<uint32_t, uint32_t> pair{sourceGraph(entry, phase.graph),
+                                     sourceGraph(entry, buffer.graph)};
+  if (pair.first != pair.second &&
+      std::find(sameStructures.begin(), sameStructures.end(), pair) ==
+          sameStructures.end())
+    sameStructures.push_back(pair);
+}
+
+/// Notes what `step` reads of the schedule of its phase's graph.
+void Program::noteNeeds(const espalier_phase &phase,
+                        const espalier_step &step) {
+  if (phase.rows == ESPALIER_ROWS_ONE)
+    return;
+  Graph &graph = graphs[phase.graph];
+  graph.edges |= step.over_edges != 0;
+  for (uint32_t o = 0; o < step.operand_count; ++o) {
+    const espalier_step_operand &operand = step.operands[o];
+    noteMeeting(phase, operand);
+    graph.leafChildren |=
+        operand.access == ESPALIER_ACCESS_CHILD && !isInnerRows(phase.rows);
+    graph.structuresOfRows |= operand.access == ESPALIER_ACCESS_STRUCTURE;
+    graph.rootStructures |= operand.access == ESPALIER_ACCESS_ROOT_STRUCTURE;
+    graph.edges |= entry.buffers[operand.buffer].rows == ESPALIER_ROWS_EDGES;
+  }
+  if (step.kind == ESPALIER_STEP_SUM_PARENTS)
+    (sumsIncoming(entry, step) ? graph.incomingEdges : graph.parents) = true;
+}
+
+/// Works out what `from` costs a row, or an edge.
+void Program::addCost(const espalier_step &from, Step &step, Phase &phase) {
+  bool perEdge = from.over_edges || isReductionOfChildren(from.kind);
+  step.costPerRow = from.flops_per_row + from.bytes_per_row * kFlopsPerByte;
+  int64_t flops = 0;
+  if (from.kind == ESPALIER_STEP_MATMUL) {
+    const espalier_weight &weight = entry.weights[from.weight];
+    flops = step.costPerRow = 2 * weight.k * weight.n;
+  } else if (from.kind == ESPALIER_STEP_OUTER_SUM) {
+    flops = step.costPerRow =
+        2 * from.operands[0].elements * from.operands[1].elements;
+  }
+  (perEdge ? phase.matmulFlopsPerEdge : phase.matmulFlopsPerRow) += flops;
+  (perEdge ? phase.costPerEdge : phase.costPerRow) += step.costPerRow;
+  phase.hasEdgeSteps |= perEdge;
+}
+
+void Program::addOperand(const espalier_step_operand &operand, bool written) {
   const espalier_buffer_desc &buffer = entry.buffers[operand.buffer];
   int64_t size = (int64_t)dtypeSize(buffer.dtype);
   Operand result{operand.buffer,
@@ -91,18 +156,14 @@ void Program::addOperand(const espalier_phase &phase,
     zeroBytes = std::max(zeroBytes, result.rowBytes);
   if (written)
     trashBytes = std::max(trashBytes, result.rowBytes);
-  leafChildren |=
-      operand.access == ESPALIER_ACCESS_CHILD && !isInnerRows(phase.rows);
-  structuresOfRows |= operand.access == ESPALIER_ACCESS_STRUCTURE;
-  rootStructures |= operand.access == ESPALIER_ACCESS_ROOT_STRUCTURE;
   operands.push_back(result);
 }
 
 Program::Program(const espalier_entry &entry,
                  const std::vector<std::unique_ptr<PackedWeight>> &weights)
-    : entry(entry) {
+    : entry(entry), graphs(entry.graph_count) {
   for (uint32_t g = 0; g < entry.graph_count; ++g)
-    arity = std::max(arity, entry.graphs[g].arity);
+    graphs[g].arity = entry.graphs[g].arity;
 
   size_t operandCount = 0;
   for (uint32_t p = 0; p < entry.phase_count; ++p)
@@ -115,6 +176,7 @@ Program::Program(const espalier_entry &entry,
     Phase phase{};
     phase.name = desc.name;
     phase.rows = desc.rows;
+    phase.graph = desc.rows == ESPALIER_ROWS_ONE ? 0 : desc.graph;
     for (uint32_t s = 0; s < desc.step_count; ++s) {
       const espalier_step &from = desc.steps[s];
       Step step{};
@@ -128,29 +190,26 @@ Program::Program(const espalier_entry &entry,
       if (from.operand_count > 0)
         step.dtype =
             entry.buffers[from.operands[from.operand_count - 1].buffer].dtype;
-      step.costPerRow = from.flops_per_row + from.bytes_per_row * kFlopsPerByte;
+      step.overEdges = from.over_edges != 0;
+      step.overIncoming = sumsIncoming(entry, from);
       if (from.kind == ESPALIER_STEP_MATMUL) {
         const espalier_weight &weight = entry.weights[from.weight];
         step.weight = weights[from.weight].get();
         step.elementBytes =
             (int64_t)dtypeSize(entry.buffers[weight.buffer].dtype);
-        step.costPerRow = 2 * weight.k * weight.n;
-        phase.matmulFlopsPerRow += step.costPerRow;
       } else if (from.kind == ESPALIER_STEP_OUTER_SUM) {
         int64_t k = from.operands[0].elements, n = from.operands[1].elements;
         step.outerStride = from.operands[2].stride;
-        step.costPerRow = 2 * k * n;
         scratchBytes =
             std::max(scratchBytes, OuterSum::scratchBytes(step.dtype, k, n));
-        phase.matmulFlopsPerRow += step.costPerRow;
       } else if (from.kind == ESPALIER_STEP_EMBED) {
         step.tableRows = entry.buffers[from.operands[1].buffer].shape[0];
       }
-      phase.costPerRow += step.costPerRow;
+      addCost(from, step, phase);
+      noteNeeds(desc, from);
       phase.isReduction |= isReduction(from.kind);
-      parents |= from.kind == ESPALIER_STEP_SUM_PARENTS;
       for (uint32_t o = 0; o < from.operand_count; ++o)
-        addOperand(desc, from.operands[o],
+        addOperand(from.operands[o],
                    o >= from.operand_count - from.result_count);
       maxOperands = std::max(maxOperands, from.operand_count);
       phase.steps.push_back(step);

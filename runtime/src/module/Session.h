@@ -22,7 +22,7 @@
 #include "module/Module.h"
 #include "module/Program.h"
 #include "module/Weights.h"
-#include "schedule/Schedule.h"
+#include "schedule/BatchGraph.h"
 #include "trace/Trace.h"
 
 #include <memory>
@@ -37,6 +37,12 @@ class ThreadPool;
 using Results = std::vector<NamedTensor>;
 /// The caller's arguments by name; their data stays where it is.
 using Inputs = std::vector<NamedTensor>;
+/// The structures of each of the entry's graph arguments, by name.
+struct NamedForest {
+  std::string name;
+  const Forest *forest;
+};
+using Forests = std::vector<NamedForest>;
 
 struct SessionOptions {
   espalier_policy policy = ESPALIER_POLICY_BATCHED;
@@ -57,8 +63,12 @@ public:
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;
 
-  Results run(const Forest &forest, const Inputs &inputs);
+  Results run(const Forests &forests, const Inputs &inputs);
   /// Bytes of dynamic tensors and results that `run` would need.
+  int64_t bytesNeeded(const Forests &forests);
+
+  /// The same for an entry with one graph argument, or none.
+  Results run(const Forest &forest, const Inputs &inputs);
   int64_t bytesNeeded(const Forest &forest);
 
   /// All fields but struct_size.
@@ -72,13 +82,17 @@ private:
   struct Context;
   class ContextLease;
 
+  Forests onlyGraph(const Forest &forest) const;
+  const Forest *findForest(const Forests &forests, uint32_t graph) const;
+  void checkGraphNames(const Forests &forests) const;
+  void buildSchedule(BatchGraph &graph, uint32_t g) const;
+  void buildGraphs(Context &context, const Forests &forests) const;
+  void checkStructureCounts(const Context &context) const;
   int64_t rowsOf(const espalier_buffer_desc &buffer,
-                 const Schedule &schedule) const;
-  void buildSchedule(Context &context, const Forest &forest) const;
+                 const Context &context) const;
   int64_t planMemory(Context &context) const;
   void checkInputNames(const Inputs &inputs) const;
-  void bindInputs(Context &context, const Forest &forest,
-                  const Inputs &inputs) const;
+  void bindInputs(Context &context, const Inputs &inputs) const;
   Results placeBuffers(Context &context) const;
   void account(Context &context, int64_t start, int64_t scheduled,
                unsigned workers);

@@ -40,6 +40,12 @@ private:
   void checkRange(const espalier_step_operand &operand);
   void checkAccess(const espalier_phase &phase, const espalier_step &step,
                    uint32_t o);
+  bool findsRowsItself(const espalier_phase &phase, const espalier_step &step,
+                       uint32_t o);
+  bool edgeAccessFits(const espalier_phase &phase, const espalier_step &step,
+                      uint32_t o);
+  bool graphFits(const espalier_phase &phase,
+                 const espalier_buffer_desc &buffer);
   void checkIds(uint32_t p, const espalier_step &step, uint32_t o);
   void checkCopy(const espalier_step &step);
   void checkEmbed(const espalier_phase &phase, const espalier_step &step);
@@ -48,6 +54,7 @@ private:
   void checkSumRows(const espalier_step &step);
   void checkOuterSum(const espalier_step &step);
   void checkCombineRows(const espalier_step &step);
+  void checkReduction(const espalier_phase &phase, const espalier_step &step);
 
   const espalier_buffer_desc &bufferOf(const espalier_step &step, uint32_t o) {
     return entry.buffers[step.operands[o].buffer];
@@ -98,7 +105,17 @@ void EntryValidator::supported(bool condition, const char *what) {
 void EntryValidator::checkGraph(uint32_t g) {
   const espalier_graph_desc &graph = entry.graphs[g];
   expect(graph.arity <= INT32_MAX, "graph %u has arity %u", g, graph.arity);
-  supported(graph.reverse_of == 0, "a reversed graph");
+  expect(graph.name, "graph %u has no name", g);
+  // Graphs are built in order, each from one that the caller gives.
+  expect(graph.reverse_of <= g &&
+             (graph.reverse_of == 0 ||
+              entry.graphs[graph.reverse_of - 1].reverse_of == 0),
+         "graph %u is the reverse of graph %d, which is no argument before it",
+         g, (int)graph.reverse_of - 1);
+  for (uint32_t other = 0; other < g; ++other)
+    expect(graph.reverse_of || entry.graphs[other].reverse_of ||
+               std::strcmp(entry.graphs[other].name, graph.name),
+           "graphs %u and %u have the same name", other, g);
   supported(graph.types <= 1, "a graph with types of vertices");
 }
 
@@ -107,8 +124,10 @@ void EntryValidator::checkBuffer(const espalier_buffer_desc &buffer) {
   expect(buffer.kind <= ESPALIER_BUFFER_STATE, "unknown kind %u", buffer.kind);
   expect(buffer.dtype >= ESPALIER_F32 && buffer.dtype <= ESPALIER_I32,
          "unknown element type %u", buffer.dtype);
-  supported(rows != ESPALIER_ROWS_EDGES, "a buffer with rows EDGES");
-  expect(rows <= ESPALIER_ROWS_STRUCTURES, "unknown rows %u", rows);
+  expect(rows <= ESPALIER_ROWS_STRUCTURES || rows == ESPALIER_ROWS_EDGES,
+         "unknown rows %u", rows);
+  expect(rows != ESPALIER_ROWS_EDGES || buffer.kind == ESPALIER_BUFFER_DYNAMIC,
+         "a buffer of kind %u cannot have a row an edge", buffer.kind);
   switch (buffer.kind) {
   case ESPALIER_BUFFER_PARAMETER:
   case ESPALIER_BUFFER_STATE:
@@ -213,6 +232,66 @@ bool EntryValidator::rowFits(const espalier_phase &phase,
   return buffer.rows == phase.rows;
 }
 
+/// Whether operand `o` has other rows than its phase, as its step knows.
+bool EntryValidator::findsRowsItself(const espalier_phase &phase,
+                                     const espalier_step &step, uint32_t o) {
+  if (o != 0)
+    return false;
+  const espalier_buffer_desc &buffer = bufferOf(step, o);
+  if (step.kind == ESPALIER_STEP_SUM_PARENTS)
+    return true;
+  if (isReductionOfChildren(step.kind))
+    return isVertexRows(phase.rows) && buffer.rows == ESPALIER_ROWS_EDGES;
+  return isReductionOfVertices(step.kind) &&
+         phase.rows == ESPALIER_ROWS_STRUCTURES &&
+         buffer.kind != ESPALIER_BUFFER_SCRATCH &&
+         (buffer.rows == ESPALIER_ROWS_VERTICES ||
+          buffer.rows == ESPALIER_ROWS_CALLER);
+}
+
+/// Whether a step over edges can have operand `o`. What it writes is its edge's
+/// own, so that edges can be worked on in any order.
+bool EntryValidator::edgeAccessFits(const espalier_phase &phase,
+                                    const espalier_step &step, uint32_t o) {
+  const espalier_buffer_desc &buffer = bufferOf(step, o);
+  bool scratch = buffer.kind == ESPALIER_BUFFER_SCRATCH;
+  switch (step.operands[o].access) {
+  case ESPALIER_ACCESS_ROW:
+    return buffer.rows == ESPALIER_ROWS_EDGES;
+  case ESPALIER_ACCESS_SHARED:
+    return buffer.rows == ESPALIER_ROWS_ONE && !scratch && !isWritten(step, o);
+  case ESPALIER_ACCESS_EDGE_CHILD:
+    return buffer.rows == ESPALIER_ROWS_VERTICES && !scratch &&
+           !isWritten(step, o);
+  case ESPALIER_ACCESS_EDGE_PARENT:
+    // The parent is a row of the block, so it may be in scratch.
+    return (scratch || buffer.rows == ESPALIER_ROWS_VERTICES ||
+            buffer.rows == ESPALIER_ROWS_INNER) &&
+           !isWritten(step, o) && isVertexRows(phase.rows);
+  default:
+    return false;
+  }
+}
+
+/// Whether rows of `buffer` are rows of the phase's graph, or structures, of
+/// which there are as many in one graph as in the other.
+bool EntryValidator::graphFits(const espalier_phase &phase,
+                               const espalier_buffer_desc &buffer) {
+  if (buffer.kind == ESPALIER_BUFFER_SCRATCH ||
+      buffer.rows == ESPALIER_ROWS_ONE ||
+      buffer.rows == ESPALIER_ROWS_STRUCTURES ||
+      phase.rows == ESPALIER_ROWS_STRUCTURES || buffer.graph == phase.graph)
+    return true;
+  // A graph and its reverse have the same vertices in the caller's order.
+  auto source = [&](uint32_t g) {
+    uint32_t reverseOf = entry.graphs[g].reverse_of;
+    return reverseOf ? reverseOf - 1 : g;
+  };
+  return buffer.rows == ESPALIER_ROWS_CALLER &&
+         phase.rows != ESPALIER_ROWS_ONE &&
+         source(buffer.graph) == source(phase.graph);
+}
+
 void EntryValidator::checkAccess(const espalier_phase &phase,
                                  const espalier_step &step, uint32_t o) {
   const espalier_step_operand &operand = step.operands[o];
@@ -222,14 +301,9 @@ void EntryValidator::checkAccess(const espalier_phase &phase,
   bool structures = phase.rows == ESPALIER_ROWS_STRUCTURES;
   bool scratch = buffer.kind == ESPALIER_BUFFER_SCRATCH;
   bool fits = false;
-  supported(operand.access != ESPALIER_ACCESS_EDGE_CHILD &&
-                operand.access != ESPALIER_ACCESS_EDGE_PARENT,
-            "access to the ends of an edge");
   switch (operand.access) {
   case ESPALIER_ACCESS_ROW:
-    // A sum over parents finds the rows that it reads itself.
-    fits = rowFits(phase, buffer) ||
-           (step.kind == ESPALIER_STEP_SUM_PARENTS && !written);
+    fits = rowFits(phase, buffer) || findsRowsItself(phase, step, o);
     break;
   case ESPALIER_ACCESS_SHARED:
     // Blocks of rows that all write one row would overwrite each other.
@@ -263,11 +337,18 @@ void EntryValidator::checkAccess(const espalier_phase &phase,
            buffer.rows == ESPALIER_ROWS_ONE && buffer.rank == 2 && !scratch;
     break;
   }
+  if (step.over_edges)
+    fits = edgeAccessFits(phase, step, o);
   expect(fits,
          "it %s buffer %u (kind %u, rows %u) with access %u, slot %u in a "
-         "phase over rows %u",
+         "phase over rows %u%s",
          written ? "writes" : "reads", operand.buffer, buffer.kind, buffer.rows,
-         operand.access, operand.slot, phase.rows);
+         operand.access, operand.slot, phase.rows,
+         step.over_edges ? ", over edges" : "");
+  expect(graphFits(phase, buffer),
+         "it %s buffer %u with the rows of graph %u in a phase over graph %u",
+         written ? "writes" : "reads", operand.buffer, buffer.graph,
+         phase.graph);
 }
 
 /// The ids of an operand with access ID.
@@ -279,7 +360,7 @@ void EntryValidator::checkIds(uint32_t p, const espalier_step &step,
          entry.buffer_count);
   const espalier_buffer_desc &ids = entry.buffers[b];
   expect(ids.dtype == ESPALIER_I32 && ids.row_elements == 1 &&
-             rowFits(phase, ids),
+             rowFits(phase, ids) && graphFits(phase, ids),
          "its ids in buffer %u are not one i32 a row", b);
   bool made = ids.kind == ESPALIER_BUFFER_DYNAMIC ||
               ids.kind == ESPALIER_BUFFER_SCRATCH ||
@@ -344,6 +425,7 @@ void EntryValidator::checkOperand(uint32_t p, const espalier_step &step,
     // parents, what is passed on to children (see checkOrder).
     expect(writtenIn[operand.buffer] != 0 ||
                operand.access == ESPALIER_ACCESS_CHILD ||
+               operand.access == ESPALIER_ACCESS_EDGE_CHILD ||
                step.kind == ESPALIER_STEP_SUM_PARENTS,
            "it reads buffer %u, which no step before it wrote", operand.buffer);
 }
@@ -426,14 +508,17 @@ void EntryValidator::checkSumParents(const espalier_phase &phase,
   expect(in.access == ESPALIER_ACCESS_ROW &&
              buffer.kind != ESPALIER_BUFFER_SCRATCH &&
              (buffer.rows == ESPALIER_ROWS_VERTICES ||
-              buffer.rows == ESPALIER_ROWS_INNER),
+              buffer.rows == ESPALIER_ROWS_INNER ||
+              buffer.rows == ESPALIER_ROWS_EDGES),
          "it sums over parents rows %u of buffer %u (kind %u), with access %u",
          buffer.rows, in.buffer, buffer.kind, in.access);
   expect(out.access == ESPALIER_ACCESS_ROW,
          "it writes its result with access "
          "%u",
          out.access);
-  uint32_t arity = entry.graphs[phase.graph].arity;
+  // An edge has the elements of one slot.
+  uint32_t arity =
+      buffer.rows == ESPALIER_ROWS_EDGES ? 1 : entry.graphs[phase.graph].arity;
   int64_t elements;
   expect(!__builtin_mul_overflow(out.elements, (int64_t)arity, &elements) &&
              in.elements == elements,
@@ -496,16 +581,38 @@ void EntryValidator::checkCombineRows(const espalier_step &step) {
   expectApart(step, 2, 3);
 }
 
+/// A reduction of children or of vertices.
+void EntryValidator::checkReduction(const espalier_phase &phase,
+                                    const espalier_step &step) {
+  const espalier_step_operand &in = step.operands[0], &out = step.operands[1];
+  expect(in.access == ESPALIER_ACCESS_ROW && out.access == ESPALIER_ACCESS_ROW,
+         "it reduces rows with access %u to rows with access %u", in.access,
+         out.access);
+  expect(!isReductionOfChildren(step.kind) ||
+             bufferOf(step, 0).rows == ESPALIER_ROWS_EDGES,
+         "it reduces children, but buffer %u has rows %u", in.buffer,
+         bufferOf(step, 0).rows);
+  expect(!isReductionOfVertices(step.kind) ||
+             (phase.rows == ESPALIER_ROWS_STRUCTURES &&
+              findsRowsItself(phase, step, 0)),
+         "it reduces vertices, but buffer %u (kind %u) has rows %u, and the "
+         "phase runs over rows %u",
+         in.buffer, bufferOf(step, 0).kind, bufferOf(step, 0).rows, phase.rows);
+  expect(in.elements == out.elements, "it reduces %lld elements to %lld",
+         (long long)in.elements, (long long)out.elements);
+  expectFloats(step, 0, 1);
+}
+
 void EntryValidator::checkStep(uint32_t p, const espalier_step &step) {
-  static const uint32_t operandCounts[] = {2, 3, 2, 0, 2, 2, 3, 4};
-  supported(step.kind < ESPALIER_STEP_SUM_CHILDREN ||
-                step.kind > ESPALIER_STEP_MEAN_CHILDREN,
-            "a reduction over children");
-  supported(step.kind != ESPALIER_STEP_SUM_VERTICES &&
-                step.kind != ESPALIER_STEP_MAX_VERTICES,
-            "a reduction over the vertices of a structure");
-  supported(step.over_edges == 0, "a step over edges");
-  expect(step.kind <= ESPALIER_STEP_COMBINE_ROWS, "unknown kind %u", step.kind);
+  static const uint32_t operandCounts[] = {2, 3, 2, 0, 2, 2, 3,
+                                           4, 2, 2, 2, 2, 2};
+  expect(step.kind <= ESPALIER_STEP_MAX_VERTICES, "unknown kind %u", step.kind);
+  expect(!step.over_edges || step.kind == ESPALIER_STEP_COPY ||
+             step.kind == ESPALIER_STEP_MATMUL ||
+             step.kind == ESPALIER_STEP_KERNEL,
+         "a step of kind %u cannot run over edges", step.kind);
+  expect(!step.over_edges || isVertexRows(entry.phases[p].rows),
+         "it runs over edges in a phase over rows %u", entry.phases[p].rows);
   bool isKernel = step.kind == ESPALIER_STEP_KERNEL;
   if (!isKernel)
     expect(step.operand_count == operandCounts[step.kind],
@@ -536,6 +643,12 @@ void EntryValidator::checkStep(uint32_t p, const espalier_step &step) {
     return checkOuterSum(step);
   case ESPALIER_STEP_COMBINE_ROWS:
     return checkCombineRows(step);
+  case ESPALIER_STEP_SUM_CHILDREN:
+  case ESPALIER_STEP_MAX_CHILDREN:
+  case ESPALIER_STEP_MEAN_CHILDREN:
+  case ESPALIER_STEP_SUM_VERTICES:
+  case ESPALIER_STEP_MAX_VERTICES:
+    return checkReduction(entry.phases[p], step);
   }
 }
 
@@ -547,9 +660,10 @@ void EntryValidator::checkOrder(uint32_t p) {
     for (uint32_t o = 0; o < step.operand_count; ++o) {
       const espalier_step_operand &operand = step.operands[o];
       bool writtenHere = writtenIn[operand.buffer] == p + 1;
+      bool ofChildren = operand.access == ESPALIER_ACCESS_CHILD ||
+                        operand.access == ESPALIER_ACCESS_EDGE_CHILD;
       // Outside of tasks nothing orders a vertex after its children.
-      expect(operand.access != ESPALIER_ACCESS_CHILD || !writtenHere ||
-                 isForwardTasks(phase.rows),
+      expect(!ofChildren || !writtenHere || isForwardTasks(phase.rows),
              "it reads children of buffer %u, which it writes", operand.buffer);
       if (step.kind == ESPALIER_STEP_SUM_PARENTS && o == 0) {
         expect(!writtenHere || isReversedTasks(phase.rows),
