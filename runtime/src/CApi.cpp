@@ -440,6 +440,30 @@ static const Forest &forestOf(const espalier_structures *structures) {
   return structures->forest;
 }
 
+static Forests forestsOf(const espalier_named_structures *graphs,
+                         size_t count) {
+  if (count > 0)
+    require(graphs, "graphs");
+  Forests forests;
+  for (size_t i = 0; i < count; ++i) {
+    require(graphs[i].name, "a graph's name");
+    forests.push_back({graphs[i].name, &forestOf(graphs[i].structures)});
+  }
+  return forests;
+}
+
+static Inputs inputsOf(const espalier_named_tensor *inputs, size_t count) {
+  if (count > 0)
+    require(inputs, "inputs");
+  Inputs arguments;
+  for (size_t i = 0; i < count; ++i) {
+    require(inputs[i].name, "an input's name");
+    arguments.push_back(
+        {inputs[i].name, viewOf(inputs[i].tensor, inputs[i].name)});
+  }
+  return arguments;
+}
+
 espalier_status espalier_session_run(espalier_session *session,
                                      const espalier_structures *structures,
                                      const espalier_named_tensor *inputs,
@@ -448,16 +472,20 @@ espalier_status espalier_session_run(espalier_session *session,
   return guarded([&] {
     require(session, "session");
     require(out, "out");
-    if (input_count > 0)
-      require(inputs, "inputs");
-    Inputs arguments;
-    for (size_t i = 0; i < input_count; ++i) {
-      require(inputs[i].name, "an input's name");
-      arguments.push_back(
-          {inputs[i].name, viewOf(inputs[i].tensor, inputs[i].name)});
-    }
-    *out = new espalier_result{
-        session->session.run(forestOf(structures), arguments)};
+    *out = new espalier_result{session->session.run(
+        forestOf(structures), inputsOf(inputs, input_count))};
+  });
+}
+
+espalier_status espalier_session_run_graphs(
+    espalier_session *session, const espalier_named_structures *graphs,
+    size_t graph_count, const espalier_named_tensor *inputs, size_t input_count,
+    espalier_result **out) {
+  return guarded([&] {
+    require(session, "session");
+    require(out, "out");
+    *out = new espalier_result{session->session.run(
+        forestsOf(graphs, graph_count), inputsOf(inputs, input_count))};
   });
 }
 
@@ -469,6 +497,17 @@ espalier_session_bytes_needed(espalier_session *session,
     require(session, "session");
     require(out, "out");
     *out = session->session.bytesNeeded(forestOf(structures));
+  });
+}
+
+espalier_status
+espalier_session_bytes_needed_graphs(espalier_session *session,
+                                     const espalier_named_structures *graphs,
+                                     size_t graph_count, int64_t *out) {
+  return guarded([&] {
+    require(session, "session");
+    require(out, "out");
+    *out = session->session.bytesNeeded(forestsOf(graphs, graph_count));
   });
 }
 

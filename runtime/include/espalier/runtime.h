@@ -226,11 +226,11 @@ typedef struct espalier_session_options {
 ESPALIER_API espalier_status espalier_session_create(
     const espalier_module *module, const espalier_weights *weights,
     const espalier_session_options *options, espalier_session **out);
-/* Runs the entry over `structures`. Its arguments are found by name among
- * `inputs`, then among the fields of `structures`; the data of both must stay
- * until the call returns. NOT_FOUND for a missing argument, INVALID_ARGUMENT
- * for one of another shape or dtype, an id outside its table, or a vertex with
- * more children than the entry reads. */
+/* Runs an entry with one graph argument over `structures`. Its arguments are
+ * found by name among `inputs`, then among the fields of `structures`; the data
+ * of both must stay until the call returns. NOT_FOUND for a missing argument,
+ * INVALID_ARGUMENT for one of another shape or dtype, an id outside its table,
+ * or a vertex with more children than the entry reads. */
 ESPALIER_API espalier_status espalier_session_run(
     espalier_session *session, const espalier_structures *structures,
     const espalier_named_tensor *inputs, size_t input_count,
@@ -240,10 +240,31 @@ ESPALIER_API espalier_status espalier_session_bytes_needed(
     espalier_session *session, const espalier_structures *structures,
     int64_t *out);
 
+/* The structures of one of an entry's graph arguments. */
+typedef struct espalier_named_structures {
+  const char *name; /* of the argument */
+  const espalier_structures *structures;
+} espalier_named_structures;
+
+/* The same two for an entry with any number of graph arguments: `graphs` has
+ * one of `graph_count` for each. A field is looked up in the structures of the
+ * graph whose rows it has. NOT_FOUND if a graph is missing, INVALID_ARGUMENT if
+ * one is unknown or there twice, or if the entry brings structures of two
+ * graphs together and there are not as many of one as of the other. */
+ESPALIER_API espalier_status espalier_session_run_graphs(
+    espalier_session *session, const espalier_named_structures *graphs,
+    size_t graph_count, const espalier_named_tensor *inputs, size_t input_count,
+    espalier_result **out);
+ESPALIER_API espalier_status espalier_session_bytes_needed_graphs(
+    espalier_session *session, const espalier_named_structures *graphs,
+    size_t graph_count, int64_t *out);
+
 typedef struct espalier_stats {
   uint32_t struct_size; /* set by the caller */
   uint32_t reserved;
   int64_t runs;
+  /* Of an entry's first graph argument; vertices of all of its arguments; tasks
+   * of these and of graphs that the entry turns round. */
   int64_t structures;
   int64_t vertices;
   int64_t tasks;

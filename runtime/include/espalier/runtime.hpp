@@ -253,6 +253,20 @@ private:
   explicit Structures(espalier_structures *raw) { adopt(raw); }
 };
 
+/// The structures of a graph argument; they must outlive this.
+struct NamedStructures {
+  const char *name;
+  const Structures &structures;
+};
+
+inline std::vector<espalier_named_structures>
+toC(const std::vector<NamedStructures> &graphs) {
+  std::vector<espalier_named_structures> list;
+  for (const NamedStructures &graph : graphs)
+    list.push_back({graph.name, graph.structures.c()});
+  return list;
+}
+
 /// The results of a run; they outlive its session.
 class Result : public Handle<espalier_result, espalier_result_destroy> {
 public:
@@ -305,6 +319,23 @@ public:
   int64_t bytesNeeded(const Structures &structures) const {
     int64_t bytes = 0;
     check(espalier_session_bytes_needed(c(), structures.c(), &bytes));
+    return bytes;
+  }
+  /// The same for an entry with any number of graph arguments.
+  Result run(const std::vector<NamedStructures> &graphs,
+             const std::vector<NamedView> &inputs = {}) const {
+    std::vector<espalier_named_structures> raw = toC(graphs);
+    std::vector<espalier_named_tensor> list = toC(inputs);
+    espalier_result *result = nullptr;
+    check(espalier_session_run_graphs(c(), raw.data(), raw.size(), list.data(),
+                                      list.size(), &result));
+    return Result(result);
+  }
+  int64_t bytesNeeded(const std::vector<NamedStructures> &graphs) const {
+    std::vector<espalier_named_structures> raw = toC(graphs);
+    int64_t bytes = 0;
+    check(espalier_session_bytes_needed_graphs(c(), raw.data(), raw.size(),
+                                               &bytes));
     return bytes;
   }
   espalier_stats stats() const {
