@@ -61,6 +61,25 @@ static void leafKernel(const espalier_kernel_operand *operands, int64_t begin,
           std::min(std::max(rowOf<float>(operands[0], r)[i], -4.0f), 4.0f);
 }
 
+/// d of a parent -> what it sends to each child
+static void halfKernel(const espalier_kernel_operand *operands, int64_t begin,
+                       int64_t end) {
+  for (int64_t r = begin; r < end; ++r)
+    for (int64_t i = 0; i < kWidth; ++i)
+      rowOf<float>(operands[1], r)[i] = rowOf<float>(operands[0], r)[i] / 2;
+}
+
+/// x, sum over parents -> d
+static void downKernel(const espalier_kernel_operand *operands, int64_t begin,
+                       int64_t end) {
+  for (int64_t r = begin; r < end; ++r)
+    for (int64_t i = 0; i < kWidth; ++i) {
+      float d =
+          rowOf<float>(operands[0], r)[i] + rowOf<float>(operands[1], r)[i];
+      rowOf<float>(operands[2], r)[i] = std::min(std::max(d, -4.0f), 4.0f);
+    }
+}
+
 /// x, children... -> s
 static void sumKernel(const espalier_kernel_operand *operands, int64_t begin,
                       int64_t end) {
@@ -108,7 +127,8 @@ static uint32_t vector(TestModel::Entry &entry, const char *name, uint32_t kind,
 namespace {
 /// The buffers of "whole" and "parts".
 struct Messages {
-  uint32_t U, x, hidden, up, total, highest, state, child, product, message;
+  uint32_t U, x, hidden, up, total, highest, down, state, child, product,
+      message;
 
   Messages(TestModel::Entry &entry, uint32_t lastPhase) {
     entry.graphs = {{"graphs", 0, 0, 0, 0, nullptr}};
@@ -131,6 +151,7 @@ struct Messages {
                      ESPALIER_ROWS_EDGES, 0, lastPhase);
     message = vector(entry, "message", ESPALIER_BUFFER_DYNAMIC,
                      ESPALIER_ROWS_EDGES, 0, lastPhase);
+    down = vector(entry, "down", ESPALIER_BUFFER_OUTPUT, ESPALIER_ROWS_CALLER);
   }
 };
 } // namespace
@@ -161,6 +182,37 @@ static void addMessages(TestModel::Entry &entry, const Messages &buffers,
              0, cellKernel);
 }
 
+/// From parents to children, over all vertices or with a phase for the leaves.
+static void addDown(TestModel::Entry &entry, const Messages &buffers,
+                    bool parts) {
+  uint32_t phase = (uint32_t)entry.phases.size();
+  uint32_t last = phase + 1 + parts;
+  uint32_t d = vector(entry, "d", ESPALIER_BUFFER_DYNAMIC,
+                      ESPALIER_ROWS_VERTICES, phase, last);
+  uint32_t half = vector(entry, "half", ESPALIER_BUFFER_DYNAMIC,
+                         ESPALIER_ROWS_EDGES, phase, last);
+  uint32_t sum =
+      vector(entry, "sum", ESPALIER_BUFFER_SCRATCH, ESPALIER_ROWS_VERTICES);
+  auto addCell = [&] {
+    entry.step(ESPALIER_STEP_SUM_PARENTS, "sum", {row(half), row(sum)});
+    entry.step(ESPALIER_STEP_KERNEL, "down",
+               {at(ESPALIER_ACCESS_CALLER, buffers.x), row(sum), row(d)}, 0,
+               downKernel);
+  };
+  entry.phase("down", parts ? ESPALIER_ROWS_INNER_TASKS_REVERSED
+                            : ESPALIER_ROWS_TASKS_REVERSED);
+  addCell();
+  edgeStep(entry, ESPALIER_STEP_KERNEL, "half",
+           {at(ESPALIER_ACCESS_EDGE_PARENT, d), row(half)}, halfKernel);
+  if (parts) {
+    entry.phase("down to leaves", ESPALIER_ROWS_LEAVES);
+    addCell();
+  }
+  entry.phase("push down", ESPALIER_ROWS_VERTICES);
+  entry.step(ESPALIER_STEP_COPY, "down",
+             {row(d), at(ESPALIER_ACCESS_CALLER, buffers.down)});
+}
+
 static void addResults(TestModel::Entry &entry, const Messages &buffers) {
   uint32_t sum =
       vector(entry, "sum", ESPALIER_BUFFER_SCRATCH, ESPALIER_ROWS_VERTICES);
@@ -187,6 +239,7 @@ static void buildWhole(TestModel::Entry &entry) {
              {at(ESPALIER_ACCESS_CALLER, buffers.x), row(gate)}, 0, gateKernel);
   addMessages(entry, buffers, gate);
   addResults(entry, buffers);
+  addDown(entry, buffers, false);
 }
 
 /// Leaves and inner vertices apart, with the gates of all of these before.
@@ -204,6 +257,7 @@ static void buildParts(TestModel::Entry &entry) {
   entry.phase("path", ESPALIER_ROWS_INNER_TASKS);
   addMessages(entry, buffers, gate);
   addResults(entry, buffers);
+  addDown(entry, buffers, true);
 }
 
 static void buildPair(TestModel::Entry &entry) {

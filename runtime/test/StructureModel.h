@@ -16,7 +16,9 @@
 //   h(v)       = clamp(x(v) + sum m + max m / 2 - mean m / 4, -4, 4)
 //
 // They give "hidden" (h), "up" (the sum of m(p, v) over the parents p of v),
-// "total" and "highest" (sum and maximum of h over a structure's vertices).
+// "total" and "highest" (sum and maximum of h over a structure's vertices), and
+// "down", from parents to children: d(v) = clamp(x(v) + sum of d(p) / 2, -4,
+// 4).
 //
 // Entry "pair", over "source" and "target", in f64:
 //

@@ -116,11 +116,14 @@ static std::string failureOf(espalier_status code, Body body) {
   return "";
 }
 
-/// Calls `visit` for the vertices of a structure, children before parents.
+/// Calls `visit` for the vertices of a structure, children before parents. Goes
+/// up and down the vertices, so that a chain takes two passes at most.
 static void inOrder(const Lists &lists, std::function<void(size_t)> visit) {
   std::vector<bool> done(lists.size(), false);
-  for (size_t left = lists.size(); left > 0;)
-    for (size_t v = 0; v < lists.size(); ++v) {
+  size_t left = lists.size();
+  for (bool down = false; left > 0; down = !down)
+    for (size_t i = 0; i < lists.size(); ++i) {
+      size_t v = down ? lists.size() - 1 - i : i;
       bool ready = !done[v];
       for (int32_t c : lists[v])
         ready = ready && (c < 0 || done[c]);
@@ -132,6 +135,16 @@ static void inOrder(const Lists &lists, std::function<void(size_t)> visit) {
     }
 }
 
+/// Parents by number, then by slot.
+static Lists reversed(const Lists &lists) {
+  Lists parents(lists.size());
+  for (size_t v = 0; v < lists.size(); ++v)
+    for (int32_t child : lists[v])
+      if (child >= 0)
+        parents[child].push_back((int32_t)v);
+  return parents;
+}
+
 //===----------------------------------------------------------------------===//
 // Edges
 //===----------------------------------------------------------------------===//
@@ -140,7 +153,7 @@ static void inOrder(const Lists &lists, std::function<void(size_t)> visit) {
 void StructureTest::expectMessages(const Results &results,
                                    const Batch &batch) const {
   size_t all = batch.forest.vertices() * kWidth;
-  Doubles h(all, 0), up(all, 0), total, highest;
+  Doubles h(all, 0), up(all, 0), d(all, 0), total, highest;
   for (size_t k = 0; k < batch.structures.size(); ++k) {
     const Lists &lists = batch.structures[k];
     auto at = [&](size_t v, int64_t i) {
@@ -166,6 +179,16 @@ void StructureTest::expectMessages(const Results &results,
             std::min(std::max(x + sum + max / 2 - mean / 4, -4.0), 4.0);
       }
     });
+    inOrder(reversed(lists), [&](size_t v) {
+      for (int64_t i = 0; i < kWidth; ++i) {
+        // So far the sum over parents, which all come before.
+        double down = batch.values[at(v, i)] + d[at(v, i)];
+        d[at(v, i)] = std::min(std::max(down, -4.0), 4.0);
+        for (int32_t c : lists[v])
+          if (c >= 0)
+            d[at(c, i)] += d[at(v, i)] / 2;
+      }
+    });
     for (int64_t i = 0; i < kWidth; ++i) {
       double sum = 0, max = lists.empty() ? 0 : -INFINITY;
       for (size_t v = 0; v < lists.size(); ++v) {
@@ -178,6 +201,7 @@ void StructureTest::expectMessages(const Results &results,
   }
   expectNear(results, "hidden", h);
   expectNear(results, "up", up);
+  expectNear(results, "down", d);
   // f32 loses about as much for every vertex.
   expectNear(results, "total", total, 1e-7 * (double)batch.forest.vertices());
   expectNear(results, "highest", highest);
@@ -283,7 +307,6 @@ TEST_F(StructureTest, ChainOfAMillion) {
   batch.append(chain(1000000));
   batch.setField<float>("x", kWidth, random);
   Results results = create("parts", {})->run(batch.forest, {});
-  // `inOrder` takes a chain in one pass.
   expectMessages(results, batch);
 }
 
@@ -313,8 +336,8 @@ TEST_F(StructureTest, EdgesAreCountedAndPlanned) {
   batch.setField<float>("x", kWidth, random);
   auto session = create("whole", {});
   int64_t row = kWidth * sizeof(float);
-  // Results; states; the three tensors of edges.
-  int64_t least = row * (2 * 112 + 2 * 2 + 112 + 3 * 110);
+  // Results; states; the three tensors of edges. What goes down comes later.
+  int64_t least = row * (3 * 112 + 2 * 2 + 112 + 3 * 110);
   EXPECT_GE(session->bytesNeeded(batch.forest), least);
   EXPECT_LE(session->bytesNeeded(batch.forest), least + 4 * 64);
   session->run(batch.forest, {});
@@ -339,16 +362,6 @@ static Lists narrow(RandomForest &random, int vertices, bool shuffled) {
       if (child >= 0 && ++parents[child] > kSlots)
         child = -1;
   return lists;
-}
-
-/// Parents by number, then by slot.
-static Lists reversed(const Lists &lists) {
-  Lists parents(lists.size());
-  for (size_t v = 0; v < lists.size(); ++v)
-    for (int32_t child : lists[v])
-      if (child >= 0)
-        parents[child].push_back((int32_t)v);
-  return parents;
 }
 
 static Doubles slotSums(const Lists &lists, const double *x) {

@@ -297,13 +297,14 @@ void Session::bindInputs(Context &context, const Inputs &inputs) const {
     const char *origin = "argument";
     if (!tensor) {
       tensor = findField(entry, context.graphs, buffer);
+      bool several = entry.graph_count > 1 && buffer.rows != ESPALIER_ROWS_ONE;
       if (!tensor)
         fail(ESPALIER_NOT_FOUND,
              "entry '%s' needs '%s', which is neither among the arguments nor "
              "a field of the structures%s%s%s",
-             entry.name, buffer.name, entry.graph_count > 1 ? " of '" : "",
-             entry.graph_count > 1 ? entry.graphs[buffer.graph].name : "",
-             entry.graph_count > 1 ? "'" : "");
+             entry.name, buffer.name, several ? " of '" : "",
+             several ? entry.graphs[buffer.graph].name : "",
+             several ? "'" : "");
       origin = "field";
     }
 
