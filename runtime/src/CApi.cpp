@@ -31,7 +31,7 @@ struct espalier_module {
   std::unique_ptr<Module> module;
 };
 struct espalier_weights {
-  Weights tensors;
+  std::shared_ptr<SharedWeights> shared;
 };
 struct espalier_structures {
   Forest forest;
@@ -189,15 +189,19 @@ void espalier_module_destroy(espalier_module *module) { delete module; }
 // Weights
 //===----------------------------------------------------------------------===//
 
+static espalier_weights *share(const Weights &weights) {
+  return new espalier_weights{std::make_shared<SharedWeights>(weights)};
+}
+
 espalier_status espalier_weights_open(const char *path,
                                       espalier_weights **out) {
   return guarded([&] {
     require(path, "path");
     require(out, "out");
-    auto weights = std::make_unique<espalier_weights>();
+    Weights weights;
     for (NamedTensor &named : readSafetensors(path))
-      weights->tensors[named.name] = std::move(named.tensor);
-    *out = weights.release();
+      weights[named.name] = std::move(named.tensor);
+    *out = share(weights);
   });
 }
 
@@ -207,17 +211,17 @@ espalier_status espalier_weights_create(const espalier_named_tensor *tensors,
     if (count > 0)
       require(tensors, "tensors");
     require(out, "out");
-    auto weights = std::make_unique<espalier_weights>();
+    Weights weights;
     for (size_t i = 0; i < count; ++i) {
       require(tensors[i].name, "a tensor's name");
-      if (!weights->tensors
+      if (!weights
                .emplace(tensors[i].name,
                         copyOf(tensors[i].tensor, tensors[i].name))
                .second)
         fail(ESPALIER_INVALID_ARGUMENT, "weight '%s' is given twice",
              tensors[i].name);
     }
-    *out = weights.release();
+    *out = share(weights);
   });
 }
 
@@ -227,8 +231,7 @@ espalier_status espalier_weights_random(const espalier_module *module,
   return guarded([&] {
     require(module, "module");
     require(out, "out");
-    *out =
-        new espalier_weights{randomWeights(module->module->entry(entry), seed)};
+    *out = share(randomWeights(module->module->entry(entry), seed));
   });
 }
 
@@ -237,10 +240,33 @@ espalier_status espalier_weights_save(const espalier_weights *weights,
   return guarded([&] {
     require(weights, "weights");
     require(path, "path");
+    auto lock = weights->shared->lockToRead();
     std::vector<NamedTensor> tensors;
-    for (const auto &[name, tensor] : weights->tensors)
-      tensors.push_back({name, tensor});
+    for (const auto &[name, weight] : weights->shared->tensors)
+      tensors.push_back({name, weight.tensor});
     writeSafetensors(path, tensors);
+  });
+}
+
+size_t espalier_weights_count(const espalier_weights *weights) {
+  if (!weights)
+    return 0;
+  auto lock = weights->shared->lockToRead();
+  return weights->shared->tensors.size();
+}
+
+espalier_status espalier_weights_at(const espalier_weights *weights,
+                                    size_t index, espalier_named_tensor *out) {
+  return guarded([&] {
+    require(weights, "weights");
+    require(out, "out");
+    auto lock = weights->shared->lockToRead();
+    const auto &tensors = weights->shared->tensors;
+    if (index >= tensors.size())
+      fail(ESPALIER_NOT_FOUND, "there is no weight %zu; there are %zu", index,
+           tensors.size());
+    auto place = std::next(tensors.begin(), (ptrdiff_t)index);
+    *out = {place->first.c_str(), describe(place->second.tensor)};
   });
 }
 
@@ -405,13 +431,37 @@ espalier_status espalier_session_create(const espalier_module *module,
         options ? complete(*options) : espalier_session_options{};
     *out = new espalier_session{Session(*module->module,
                                         module->module->entry(all.entry),
-                                        weights->tensors, readOptions(all))};
+                                        weights->shared, readOptions(all))};
   });
 }
 
 static const Forest &forestOf(const espalier_structures *structures) {
   require(structures, "structures");
   return structures->forest;
+}
+
+static Forests forestsOf(const espalier_named_structures *graphs,
+                         size_t count) {
+  if (count > 0)
+    require(graphs, "graphs");
+  Forests forests;
+  for (size_t i = 0; i < count; ++i) {
+    require(graphs[i].name, "a graph's name");
+    forests.push_back({graphs[i].name, &forestOf(graphs[i].structures)});
+  }
+  return forests;
+}
+
+static Inputs inputsOf(const espalier_named_tensor *inputs, size_t count) {
+  if (count > 0)
+    require(inputs, "inputs");
+  Inputs arguments;
+  for (size_t i = 0; i < count; ++i) {
+    require(inputs[i].name, "an input's name");
+    arguments.push_back(
+        {inputs[i].name, viewOf(inputs[i].tensor, inputs[i].name)});
+  }
+  return arguments;
 }
 
 espalier_status espalier_session_run(espalier_session *session,
@@ -422,16 +472,20 @@ espalier_status espalier_session_run(espalier_session *session,
   return guarded([&] {
     require(session, "session");
     require(out, "out");
-    if (input_count > 0)
-      require(inputs, "inputs");
-    Inputs arguments;
-    for (size_t i = 0; i < input_count; ++i) {
-      require(inputs[i].name, "an input's name");
-      arguments.push_back(
-          {inputs[i].name, viewOf(inputs[i].tensor, inputs[i].name)});
-    }
-    *out = new espalier_result{
-        session->session.run(forestOf(structures), arguments)};
+    *out = new espalier_result{session->session.run(
+        forestOf(structures), inputsOf(inputs, input_count))};
+  });
+}
+
+espalier_status espalier_session_run_graphs(
+    espalier_session *session, const espalier_named_structures *graphs,
+    size_t graph_count, const espalier_named_tensor *inputs, size_t input_count,
+    espalier_result **out) {
+  return guarded([&] {
+    require(session, "session");
+    require(out, "out");
+    *out = new espalier_result{session->session.run(
+        forestsOf(graphs, graph_count), inputsOf(inputs, input_count))};
   });
 }
 
@@ -443,6 +497,17 @@ espalier_session_bytes_needed(espalier_session *session,
     require(session, "session");
     require(out, "out");
     *out = session->session.bytesNeeded(forestOf(structures));
+  });
+}
+
+espalier_status
+espalier_session_bytes_needed_graphs(espalier_session *session,
+                                     const espalier_named_structures *graphs,
+                                     size_t graph_count, int64_t *out) {
+  return guarded([&] {
+    require(session, "session");
+    require(out, "out");
+    *out = session->session.bytesNeeded(forestsOf(graphs, graph_count));
   });
 }
 

@@ -96,6 +96,49 @@ TEST_F(CApiTest, FromLibraryToResult) {
   espalier_result_destroy(result);
 }
 
+TEST_F(CApiTest, GraphsByName) {
+  createWeights();
+  createSession("encode", false);
+  espalier_result *one = nullptr, *named = nullptr;
+  OK(espalier_session_run(session, structures, nullptr, 0, &one));
+  espalier_named_structures graphs[] = {{"trees", structures},
+                                        {"trees", structures}};
+  OK(espalier_session_run_graphs(session, graphs, 1, nullptr, 0, &named));
+  espalier_tensor a, b;
+  OK(espalier_result_tensor(one, "hidden", &a));
+  OK(espalier_result_tensor(named, "hidden", &b));
+  for (int64_t i = 0; i < 3 * kHidden; ++i)
+    EXPECT_EQ(static_cast<const float *>(a.data)[i],
+              static_cast<const float *>(b.data)[i]);
+  espalier_result_destroy(one);
+  espalier_result_destroy(named);
+  int64_t bytes = 0, bytesNamed = 0;
+  OK(espalier_session_bytes_needed(session, structures, &bytes));
+  OK(espalier_session_bytes_needed_graphs(session, graphs, 1, &bytesNamed));
+  EXPECT_EQ(bytes, bytesNamed);
+
+  auto run = [&](size_t count) {
+    return espalier_session_run_graphs(session, graphs, count, nullptr, 0,
+                                       &named);
+  };
+  EXPECT_EQ(run(2), ESPALIER_INVALID_ARGUMENT);
+  EXPECT_STREQ(espalier_last_error(),
+               "the structures of graph 'trees' are given twice");
+  EXPECT_EQ(run(0), ESPALIER_NOT_FOUND);
+  graphs[0].name = "treees";
+  EXPECT_EQ(run(1), ESPALIER_INVALID_ARGUMENT);
+  EXPECT_STREQ(espalier_last_error(),
+               "entry 'encode' has no graph 'treees'; it has 'trees'");
+  graphs[0] = {"trees", nullptr};
+  EXPECT_EQ(run(1), ESPALIER_INVALID_ARGUMENT);
+  EXPECT_STREQ(espalier_last_error(), "structures is NULL");
+  graphs[0] = {nullptr, structures};
+  EXPECT_EQ(run(1), ESPALIER_INVALID_ARGUMENT);
+  EXPECT_EQ(
+      espalier_session_run_graphs(session, nullptr, 1, nullptr, 0, &named),
+      ESPALIER_INVALID_ARGUMENT);
+}
+
 TEST_F(CApiTest, LinkedModel) {
   TestModel tables;
   espalier_module *linked = nullptr;

@@ -48,6 +48,15 @@ TEST(CppApi, FromLibraryToResult) {
   EXPECT_EQ(result.count(), 3u);
   EXPECT_THROW(root.data<double>(), espalier::runtime::Exception);
   EXPECT_EQ(session.stats().runs, 1);
+
+  // The same with the graph by name.
+  EXPECT_EQ(session.bytesNeeded({{"trees", trees}}),
+            session.bytesNeeded(trees));
+  espalier::runtime::Result named =
+      session.run({{"trees", trees}},
+                  {{"scale", {{2, 1}, scale}}, {"bias", {{kHidden}, bias}}});
+  for (int64_t i = 0; i < 2 * kHidden; ++i)
+    EXPECT_EQ(named["root"].data<float>()[i], root.data<float>()[i]);
 }
 
 TEST(CppApi, FailuresAreExceptions) {

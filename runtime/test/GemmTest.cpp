@@ -58,23 +58,26 @@ template <typename T> uint32_t dtypeOf() {
 
 template <typename T> struct OneDnn {
   using Element = T;
-  static std::unique_ptr<PackedWeight> pack(int64_t k, int64_t n, const T *w) {
+  static std::unique_ptr<PackedWeight> pack(int64_t k, int64_t n,
+                                            const WeightSource &source) {
     GemmVariable variable("onednn");
-    return PackedWeight::pack(dtypeOf<T>(), k, n, w);
+    return PackedWeight::pack(dtypeOf<T>(), k, n, source);
   }
 };
 template <typename T> struct Builtin {
   using Element = T;
-  static std::unique_ptr<PackedWeight> pack(int64_t k, int64_t n, const T *w) {
+  static std::unique_ptr<PackedWeight> pack(int64_t k, int64_t n,
+                                            const WeightSource &source) {
     GemmVariable variable("builtin");
-    return PackedWeight::pack(dtypeOf<T>(), k, n, w);
+    return PackedWeight::pack(dtypeOf<T>(), k, n, source);
   }
 };
 /// The built-in kernels for processors without wide vectors.
 template <typename T> struct Baseline {
   using Element = T;
-  static std::unique_ptr<PackedWeight> pack(int64_t k, int64_t n, const T *w) {
-    return packBuiltin(k, n, w, /*widestVectors=*/false);
+  static std::unique_ptr<PackedWeight> pack(int64_t k, int64_t n,
+                                            const WeightSource &source) {
+    return packBuiltin<T>(k, n, source, /*widestVectors=*/false);
   }
 };
 
@@ -98,7 +101,8 @@ protected:
 
   static std::unique_ptr<PackedWeight> pack(int64_t k, int64_t n,
                                             const std::vector<T> &weight) {
-    return Backend::pack(k, n, weight.data());
+    espalier_columns all = {0, n};
+    return Backend::pack(k, n, {weight.data(), n, &all, 1, false});
   }
 
   /// Compares with sums in double, within what rounding each step may lose.
@@ -163,6 +167,74 @@ TYPED_TEST(Gemm, LargeShapes) {
     this->expectProduct(m, 512, 1280, 512, 256);
     this->expectProduct(m, 2311, 67, 1, 0);
   }
+}
+
+/// Rows and columns of a larger matrix, as they are and transposed, give the
+/// bits that a dense copy of them gives, packed first or packed again.
+TYPED_TEST(Gemm, PartsOfAMatrix) {
+  using T = typename TypeParam::Element;
+  for (int64_t rows : {0, 1, 5, 8, 16, 19, 40, 150})
+    for (const std::vector<espalier_columns> &columns :
+         std::vector<std::vector<espalier_columns>>{
+             {{0, 90}},
+             {{3, 64}},
+             {{0, 17}, {50, 33}, {20, 0}, {17, 3}},
+             {{89, 1}, {0, 1}},
+             {}})
+      for (bool transposed : {false, true}) {
+        const int64_t stride = 90, firstRow = 2, m = 7;
+        int64_t count = 0;
+        for (const espalier_columns &range : columns)
+          count += range.count;
+        const int64_t k = transposed ? count : rows;
+        const int64_t n = transposed ? rows : count;
+        auto matrix = randomValues<T>((firstRow + rows) * stride);
+        std::vector<T> dense(k * n);
+        for (int64_t r = 0; r < rows; ++r) {
+          int64_t to = 0;
+          for (const espalier_columns &range : columns)
+            for (int64_t i = 0; i < range.count; ++i, ++to)
+              dense[transposed ? to * n + r : r * n + to] =
+                  matrix[(firstRow + r) * stride + range.begin + i];
+        }
+        auto in = randomValues<T>(m * k);
+        std::vector<T> expected(m * n), out(m * n);
+        this->pack(k, n, dense)->multiply(in.data(), k, expected.data(), n, m);
+
+        auto others = randomValues<T>(matrix.size());
+        WeightSource source{matrix.data() + firstRow * stride, stride,
+                            columns.data(), (uint32_t)columns.size(),
+                            transposed};
+        WeightSource before = source;
+        before.rows = others.data() + firstRow * stride;
+        auto packed = TypeParam::pack(k, n, source);
+        packed->multiply(in.data(), k, out.data(), n, m);
+        ASSERT_EQ(out, expected) << k << " x " << n;
+        packed = TypeParam::pack(k, n, before);
+        for (int64_t part = packed->repackParts(); part > 0; --part)
+          packed->repack(source, part - 1);
+        packed->multiply(in.data(), k, out.data(), n, m);
+        ASSERT_EQ(out, expected) << k << " x " << n << ", packed again";
+      }
+}
+
+TYPED_TEST(Gemm, PartsOfALargeMatrix) {
+  using T = typename TypeParam::Element;
+  const int64_t k = 700, n = 450, m = 3;
+  auto values = randomValues<T>(k * n), transposed = values;
+  for (int64_t p = 0; p < k; ++p)
+    for (int64_t i = 0; i < n; ++i)
+      transposed[i * k + p] = values[p * n + i];
+  auto in = randomValues<T>(m * k);
+  std::vector<T> expected(m * n), out(m * n);
+  auto packed = this->pack(k, n, values);
+  packed->multiply(in.data(), k, expected.data(), n, m);
+  espalier_columns all = {0, k};
+  packed = this->pack(k, n, randomValues<T>(k * n));
+  for (int64_t part = 0; part < packed->repackParts(); ++part)
+    packed->repack({transposed.data(), k, &all, 1, true}, part);
+  packed->multiply(in.data(), k, out.data(), n, m);
+  ASSERT_EQ(out, expected);
 }
 
 TYPED_TEST(Gemm, NoInputsGiveZeros) {

@@ -104,7 +104,10 @@ ESPALIER_API void espalier_module_destroy(espalier_module *module);
 
 /*===-- Weights -----------------------------------------------------------===*/
 
-/* Tensors by name. */
+/* Tensors by name. Sessions share them: an entry that trains writes its
+ * parameters in place, and all sessions of the same weights use the new values
+ * from their next run on. Creating a session of such an entry adds the states
+ * of its optimiser that are missing, as zeros. */
 typedef struct espalier_weights espalier_weights;
 
 /* Maps a safetensors file into memory. MALFORMED, with the byte offset, if it
@@ -121,9 +124,17 @@ ESPALIER_API espalier_status espalier_weights_create(
 ESPALIER_API espalier_status
 espalier_weights_random(const espalier_module *module, const char *entry,
                         uint64_t seed, espalier_weights **out);
-/* Writes a safetensors file, atomically. */
+/* Writes a safetensors file with all tensors, states included, atomically.
+ * Waits for a run that writes them to end. */
 ESPALIER_API espalier_status
 espalier_weights_save(const espalier_weights *weights, const char *path);
+/* The number of tensors; 0 for NULL. */
+ESPALIER_API size_t espalier_weights_count(const espalier_weights *weights);
+/* The index-th tensor in the order of names; NOT_FOUND if there is none. The
+ * view is good until `weights` are destroyed or another session is created with
+ * them, and not to be read while a run writes them. */
+ESPALIER_API espalier_status espalier_weights_at(
+    const espalier_weights *weights, size_t index, espalier_named_tensor *out);
 ESPALIER_API void espalier_weights_destroy(espalier_weights *weights);
 
 /*===-- Structures --------------------------------------------------------===*/
@@ -185,7 +196,8 @@ ESPALIER_API espalier_status espalier_structures_read(
 /*===-- Sessions ----------------------------------------------------------===*/
 
 /* One entry of a module with its weights, packed and ready. Any number of
- * threads may run one session at a time. */
+ * threads may run one session at a time; a run that writes weights waits until
+ * it has them to itself. */
 typedef struct espalier_session espalier_session;
 /* The results of one run. */
 typedef struct espalier_result espalier_result;
@@ -209,15 +221,16 @@ typedef struct espalier_session_options {
 } espalier_session_options;
 
 /* `options` may be NULL. Matches weights by name, shape and dtype; missing and
- * mismatched ones are all listed, and so are extra ones. */
+ * mismatched ones are all listed, and so are extra ones, which no entry of the
+ * module has as parameter or state. */
 ESPALIER_API espalier_status espalier_session_create(
     const espalier_module *module, const espalier_weights *weights,
     const espalier_session_options *options, espalier_session **out);
-/* Runs the entry over `structures`. Its arguments are found by name among
- * `inputs`, then among the fields of `structures`; the data of both must stay
- * until the call returns. NOT_FOUND for a missing argument, INVALID_ARGUMENT
- * for one of another shape or dtype, an id outside its table, or a vertex with
- * more children than the entry reads. */
+/* Runs an entry with one graph argument over `structures`. Its arguments are
+ * found by name among `inputs`, then among the fields of `structures`; the data
+ * of both must stay until the call returns. NOT_FOUND for a missing argument,
+ * INVALID_ARGUMENT for one of another shape or dtype, an id outside its table,
+ * or a vertex with more children than the entry reads. */
 ESPALIER_API espalier_status espalier_session_run(
     espalier_session *session, const espalier_structures *structures,
     const espalier_named_tensor *inputs, size_t input_count,
@@ -227,10 +240,31 @@ ESPALIER_API espalier_status espalier_session_bytes_needed(
     espalier_session *session, const espalier_structures *structures,
     int64_t *out);
 
+/* The structures of one of an entry's graph arguments. */
+typedef struct espalier_named_structures {
+  const char *name; /* of the argument */
+  const espalier_structures *structures;
+} espalier_named_structures;
+
+/* The same two for an entry with any number of graph arguments: `graphs` has
+ * one of `graph_count` for each. A field is looked up in the structures of the
+ * graph whose rows it has. NOT_FOUND if a graph is missing, INVALID_ARGUMENT if
+ * one is unknown or there twice, or if the entry brings structures of two
+ * graphs together and there are not as many of one as of the other. */
+ESPALIER_API espalier_status espalier_session_run_graphs(
+    espalier_session *session, const espalier_named_structures *graphs,
+    size_t graph_count, const espalier_named_tensor *inputs, size_t input_count,
+    espalier_result **out);
+ESPALIER_API espalier_status espalier_session_bytes_needed_graphs(
+    espalier_session *session, const espalier_named_structures *graphs,
+    size_t graph_count, int64_t *out);
+
 typedef struct espalier_stats {
   uint32_t struct_size; /* set by the caller */
   uint32_t reserved;
   int64_t runs;
+  /* Of an entry's first graph argument; vertices of all of its arguments; tasks
+   * of these and of graphs that the entry turns round. */
   int64_t structures;
   int64_t vertices;
   int64_t tasks;

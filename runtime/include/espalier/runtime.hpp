@@ -171,6 +171,14 @@ public:
   void save(const std::string &path) const {
     check(espalier_weights_save(c(), path.c_str()));
   }
+  size_t count() const { return espalier_weights_count(c()); }
+  /// The index-th tensor by name; see espalier_weights_at for how long the view
+  /// is good.
+  NamedView at(size_t index) const {
+    espalier_named_tensor named;
+    check(espalier_weights_at(c(), index, &named));
+    return {named.name, TensorView(named.tensor)};
+  }
 
 private:
   Weights() = default;
@@ -245,6 +253,20 @@ private:
   explicit Structures(espalier_structures *raw) { adopt(raw); }
 };
 
+/// The structures of a graph argument; they must outlive this.
+struct NamedStructures {
+  const char *name;
+  const Structures &structures;
+};
+
+inline std::vector<espalier_named_structures>
+toC(const std::vector<NamedStructures> &graphs) {
+  std::vector<espalier_named_structures> list;
+  for (const NamedStructures &graph : graphs)
+    list.push_back({graph.name, graph.structures.c()});
+  return list;
+}
+
 /// The results of a run; they outlive its session.
 class Result : public Handle<espalier_result, espalier_result_destroy> {
 public:
@@ -297,6 +319,23 @@ public:
   int64_t bytesNeeded(const Structures &structures) const {
     int64_t bytes = 0;
     check(espalier_session_bytes_needed(c(), structures.c(), &bytes));
+    return bytes;
+  }
+  /// The same for an entry with any number of graph arguments.
+  Result run(const std::vector<NamedStructures> &graphs,
+             const std::vector<NamedView> &inputs = {}) const {
+    std::vector<espalier_named_structures> raw = toC(graphs);
+    std::vector<espalier_named_tensor> list = toC(inputs);
+    espalier_result *result = nullptr;
+    check(espalier_session_run_graphs(c(), raw.data(), raw.size(), list.data(),
+                                      list.size(), &result));
+    return Result(result);
+  }
+  int64_t bytesNeeded(const std::vector<NamedStructures> &graphs) const {
+    std::vector<espalier_named_structures> raw = toC(graphs);
+    int64_t bytes = 0;
+    check(espalier_session_bytes_needed_graphs(c(), raw.data(), raw.size(),
+                                               &bytes));
     return bytes;
   }
   espalier_stats stats() const {

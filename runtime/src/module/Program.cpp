@@ -7,7 +7,9 @@
 #include "module/Program.h"
 
 #include "device/cpu/Gemm.h"
+#include "device/cpu/OuterSum.h"
 #include "memory/Arena.h"
+#include "module/PhaseRows.h"
 #include "tensor/Tensor.h"
 
 #include <algorithm>
@@ -30,14 +32,26 @@ static int writersOf(uint32_t buffer, const espalier_phase &phase) {
   return writers;
 }
 
+/// Whether `step` sums over edges to parents, not over slots of these.
+static bool sumsIncoming(const espalier_entry &entry,
+                         const espalier_step &step) {
+  return step.kind == ESPALIER_STEP_SUM_PARENTS &&
+         entry.buffers[step.operands[0].buffer].rows == ESPALIER_ROWS_EDGES;
+}
+
 static bool canAlias(const espalier_entry &entry, const espalier_phase &phase,
                      const espalier_step &step) {
-  if (step.kind != ESPALIER_STEP_COPY ||
-      step.operands[0].access != ESPALIER_ACCESS_CHILD)
+  bool copiesChildren = step.kind == ESPALIER_STEP_COPY &&
+                        step.operands[0].access == ESPALIER_ACCESS_CHILD;
+  bool sumsSlots =
+      step.kind == ESPALIER_STEP_SUM_PARENTS && !sumsIncoming(entry, step);
+  if (!copiesChildren && !sumsSlots)
     return false;
   const espalier_step_operand &out = step.operands[1];
   const espalier_buffer_desc &buffer = entry.buffers[out.buffer];
-  return buffer.kind == ESPALIER_BUFFER_SCRATCH && out.column == 0 &&
+  // Ids are read without a stride.
+  return buffer.kind == ESPALIER_BUFFER_SCRATCH &&
+         buffer.dtype != ESPALIER_I32 && out.column == 0 &&
          out.elements == buffer.row_elements &&
          writersOf(out.buffer, phase) == 1;
 }
@@ -67,11 +81,89 @@ void Program::layOutScratch(const espalier_phase &desc, Phase &phase) {
     phase.scratch[i].offset = placements[i].offset;
 }
 
+uint32_t sourceGraph(const espalier_entry &entry, uint32_t graph) {
+  uint32_t source = entry.graphs[graph].reverse_of;
+  return source ? source - 1 : graph;
+}
+
+/// Notes an operand with a row a structure in a phase over another graph.
+void Program::noteMeeting(const espalier_phase &phase,
+                          const espalier_step_operand &operand) {
+  const espalier_buffer_desc &buffer = entry.buffers[operand.buffer];
+  if (buffer.rows == ESPALIER_ROWS_ONE ||
+      buffer.kind == ESPALIER_BUFFER_SCRATCH)
+    return;
+  std::pair<uint32_t, uint32_t> pair{sourceGraph(entry, phase.graph),
+                                     sourceGraph(entry, buffer.graph)};
+  if (pair.first != pair.second &&
+      std::find(sameStructures.begin(), sameStructures.end(), pair) ==
+          sameStructures.end())
+    sameStructures.push_back(pair);
+}
+
+/// Notes what `step` reads of the schedule of its phase's graph.
+void Program::noteNeeds(const espalier_phase &phase,
+                        const espalier_step &step) {
+  if (phase.rows == ESPALIER_ROWS_ONE)
+    return;
+  Graph &graph = graphs[phase.graph];
+  graph.edges |= step.over_edges != 0;
+  for (uint32_t o = 0; o < step.operand_count; ++o) {
+    const espalier_step_operand &operand = step.operands[o];
+    noteMeeting(phase, operand);
+    graph.leafChildren |=
+        operand.access == ESPALIER_ACCESS_CHILD && !isInnerRows(phase.rows);
+    graph.structuresOfRows |= operand.access == ESPALIER_ACCESS_STRUCTURE;
+    graph.rootStructures |= operand.access == ESPALIER_ACCESS_ROOT_STRUCTURE;
+    graph.edges |= entry.buffers[operand.buffer].rows == ESPALIER_ROWS_EDGES;
+  }
+  if (step.kind == ESPALIER_STEP_SUM_PARENTS)
+    (sumsIncoming(entry, step) ? graph.incomingEdges : graph.parents) = true;
+}
+
+/// Works out what `from` costs a row, or an edge.
+void Program::addCost(const espalier_step &from, Step &step, Phase &phase) {
+  bool perEdge = from.over_edges || isReductionOfChildren(from.kind);
+  step.costPerRow = from.flops_per_row + from.bytes_per_row * kFlopsPerByte;
+  int64_t flops = 0;
+  if (from.kind == ESPALIER_STEP_MATMUL) {
+    const espalier_weight &weight = entry.weights[from.weight];
+    flops = step.costPerRow = 2 * weight.k * weight.n;
+  } else if (from.kind == ESPALIER_STEP_OUTER_SUM) {
+    flops = step.costPerRow =
+        2 * from.operands[0].elements * from.operands[1].elements;
+  }
+  (perEdge ? phase.matmulFlopsPerEdge : phase.matmulFlopsPerRow) += flops;
+  (perEdge ? phase.costPerEdge : phase.costPerRow) += step.costPerRow;
+  phase.hasEdgeSteps |= perEdge;
+}
+
+void Program::addOperand(const espalier_step_operand &operand, bool written) {
+  const espalier_buffer_desc &buffer = entry.buffers[operand.buffer];
+  int64_t size = (int64_t)dtypeSize(buffer.dtype);
+  Operand result{operand.buffer,
+                 operand.access,
+                 operand.slot,
+                 operand.column * size,
+                 operand.elements * size,
+                 0,
+                 0};
+  if (operand.access == ESPALIER_ACCESS_ID) {
+    result.matrixRows = buffer.shape[0];
+    result.matrixRowBytes = buffer.shape[1] * size;
+  }
+  if (operand.access != ESPALIER_ACCESS_SHARED)
+    zeroBytes = std::max(zeroBytes, result.rowBytes);
+  if (written)
+    trashBytes = std::max(trashBytes, result.rowBytes);
+  operands.push_back(result);
+}
+
 Program::Program(const espalier_entry &entry,
                  const std::vector<std::unique_ptr<PackedWeight>> &weights)
-    : entry(entry) {
+    : entry(entry), graphs(entry.graph_count) {
   for (uint32_t g = 0; g < entry.graph_count; ++g)
-    arity = std::max(arity, entry.graphs[g].arity);
+    graphs[g].arity = entry.graphs[g].arity;
 
   size_t operandCount = 0;
   for (uint32_t p = 0; p < entry.phase_count; ++p)
@@ -81,43 +173,44 @@ Program::Program(const espalier_entry &entry,
 
   for (uint32_t p = 0; p < entry.phase_count; ++p) {
     const espalier_phase &desc = entry.phases[p];
-    Phase phase{desc.name, desc.rows, {}, {}, 0, 0};
+    Phase phase{};
+    phase.name = desc.name;
+    phase.rows = desc.rows;
+    phase.graph = desc.rows == ESPALIER_ROWS_ONE ? 0 : desc.graph;
     for (uint32_t s = 0; s < desc.step_count; ++s) {
       const espalier_step &from = desc.steps[s];
-      Step step{from.kind,
-                from.operand_count,
-                operands.data() + operands.size(),
-                from.name,
-                from.kernel,
-                nullptr,
-                0,
-                canAlias(entry, desc, from),
-                0};
-      int64_t flops = from.flops_per_row;
+      Step step{};
+      step.kind = from.kind;
+      step.operandCount = from.operand_count;
+      step.resultCount = from.result_count;
+      step.operands = operands.data() + operands.size();
+      step.name = from.name;
+      step.kernel = from.kernel;
+      step.canAlias = canAlias(entry, desc, from);
+      if (from.operand_count > 0)
+        step.dtype =
+            entry.buffers[from.operands[from.operand_count - 1].buffer].dtype;
+      step.overEdges = from.over_edges != 0;
+      step.overIncoming = sumsIncoming(entry, from);
       if (from.kind == ESPALIER_STEP_MATMUL) {
         const espalier_weight &weight = entry.weights[from.weight];
         step.weight = weights[from.weight].get();
         step.elementBytes =
             (int64_t)dtypeSize(entry.buffers[weight.buffer].dtype);
-        flops = 2 * weight.k * weight.n;
-        phase.matmulFlopsPerRow += flops;
-      } else {
-        flops += from.bytes_per_row * kFlopsPerByte;
-      }
-      phase.costPerRow += flops;
-      if (from.kind == ESPALIER_STEP_EMBED)
+      } else if (from.kind == ESPALIER_STEP_OUTER_SUM) {
+        int64_t k = from.operands[0].elements, n = from.operands[1].elements;
+        step.outerStride = from.operands[2].stride;
+        scratchBytes =
+            std::max(scratchBytes, OuterSum::scratchBytes(step.dtype, k, n));
+      } else if (from.kind == ESPALIER_STEP_EMBED) {
         step.tableRows = entry.buffers[from.operands[1].buffer].shape[0];
-      for (uint32_t o = 0; o < from.operand_count; ++o) {
-        const espalier_step_operand &operand = from.operands[o];
-        int64_t size = (int64_t)dtypeSize(entry.buffers[operand.buffer].dtype);
-        operands.push_back({operand.buffer, operand.access, operand.slot,
-                            operand.column * size, operand.elements * size});
-        if (operand.access != ESPALIER_ACCESS_SHARED)
-          zeroBytes = std::max(zeroBytes, operand.elements * size);
-        leafChildren |= operand.access == ESPALIER_ACCESS_CHILD &&
-                        desc.rows != ESPALIER_ROWS_INNER &&
-                        desc.rows != ESPALIER_ROWS_INNER_TASKS;
       }
+      addCost(from, step, phase);
+      noteNeeds(desc, from);
+      phase.isReduction |= isReduction(from.kind);
+      for (uint32_t o = 0; o < from.operand_count; ++o)
+        addOperand(from.operands[o],
+                   o >= from.operand_count - from.result_count);
       maxOperands = std::max(maxOperands, from.operand_count);
       phase.steps.push_back(step);
     }

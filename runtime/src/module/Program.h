@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace espalier {
@@ -32,26 +33,49 @@ class PackedWeight;
 constexpr int64_t kBlockRows = 128;
 
 struct Program {
+  /// What the schedule of a graph must provide.
+  struct Graph {
+    /// Children a vertex can have, and whether leaves are asked for theirs.
+    uint32_t arity = 0;
+    bool leafChildren = false;
+    /// Tables that some step reads.
+    bool parents = false;
+    bool structuresOfRows = false;
+    bool rootStructures = false;
+    bool edges = false;
+    bool incomingEdges = false;
+  };
+
   struct Operand {
     uint32_t buffer;
     uint32_t access;
     uint32_t slot;
     int64_t columnBytes; // from the start of a row
     int64_t rowBytes;    // that the operand has in a row
+    /// Of an ID access: rows of the matrix, and bytes of each.
+    int64_t matrixRows;
+    int64_t matrixRowBytes;
   };
 
   struct Step {
     uint32_t kind;
     uint32_t operandCount;
+    uint32_t resultCount; // of the last operands
     const Operand *operands;
     const char *name;
     espalier_kernel kernel;
     const PackedWeight *weight;
+    uint32_t dtype;       // of the result
     int64_t elementBytes; // of a matmul's operands
-    /// A copy of children to a scratch buffer that nothing else writes: where
-    /// the children lie one after another the buffer can be where they are.
+    /// A copy of children, or a sum over parents, to a scratch buffer that
+    /// nothing else writes: where the rows it reads lie one after another, one
+    /// for each of its own, the buffer can be where they are.
     bool canAlias;
-    int64_t tableRows; // of an embedding
+    int64_t tableRows;   // of an embedding
+    int64_t outerStride; // of an outer sum: elements between rows of its result
+    int64_t costPerRow;  // or per edge, as Phase::costPerRow
+    bool overEdges;
+    bool overIncoming; // a sum over the edges to parents
   };
 
   struct Scratch {
@@ -63,11 +87,19 @@ struct Program {
   struct Phase {
     const char *name;
     uint32_t rows;
+    /// 0 for a phase over the one row, which belongs to no graph.
+    uint32_t graph;
+    /// All steps are reductions: each runs over all rows at a time.
+    bool isReduction;
     std::vector<Step> steps;
     std::vector<Scratch> scratch;
+    /// Whether work grows with the edges of rows, not with rows alone.
+    bool hasEdgeSteps;
     int64_t matmulFlopsPerRow;
+    int64_t matmulFlopsPerEdge;
     /// In flops; a byte moved counts as kFlopsPerByte.
     int64_t costPerRow;
+    int64_t costPerEdge;
   };
 
   /// Prepares `entry` with its packed weights, one for each of its table.
@@ -78,24 +110,35 @@ struct Program {
 
   const espalier_entry &entry;
   std::vector<Phase> phases;
-  /// Children a vertex can have, and whether leaves are asked for theirs.
-  uint32_t arity = 0;
-  bool leafChildren = false;
-  /// What one worker needs for the scratch of one block.
+  std::vector<Graph> graphs;
+  /// Pairs of graphs whose structures meet, so that there must be as many of
+  /// one as of the other.
+  std::vector<std::pair<uint32_t, uint32_t>> sameStructures;
+  /// What one worker needs for the scratch of one block, or of a reduction.
   int64_t scratchBytes = 0;
-  /// The longest row that may read as zeros.
+  /// The longest row that may read as zeros, and the longest that a kernel may
+  /// be kept from writing.
   int64_t zeroBytes = 0;
+  int64_t trashBytes = 0;
   uint32_t maxOperands = 0;
 
 private:
   std::vector<Operand> operands;
 
+  void noteNeeds(const espalier_phase &phase, const espalier_step &step);
+  void noteMeeting(const espalier_phase &phase,
+                   const espalier_step_operand &operand);
+  void addCost(const espalier_step &from, Step &step, Phase &phase);
+  void addOperand(const espalier_step_operand &operand, bool written);
   void layOutScratch(const espalier_phase &desc, Phase &phase);
 };
 
 /// What moving a byte costs in flops: a core computes some tens of them in the
 /// time in which it moves a few bytes.
 constexpr int64_t kFlopsPerByte = 4;
+
+/// The graph argument that `graph` is, or is made of.
+uint32_t sourceGraph(const espalier_entry &entry, uint32_t graph);
 
 /// Bytes of one row of `buffer`.
 int64_t rowBytes(const espalier_buffer_desc &buffer);

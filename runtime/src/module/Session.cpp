@@ -8,6 +8,8 @@
 
 #include "device/cpu/Gemm.h"
 #include "device/cpu/ThreadPool.h"
+#include "graph/Reverse.h"
+#include "module/PhaseRows.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -17,7 +19,8 @@ namespace espalier {
 
 /// The memory of one run, reused by later ones.
 struct Session::Context {
-  Schedule schedule;
+  /// By the number of the entry's graph; one, of nothing, if it has none.
+  std::vector<BatchGraph> graphs;
   Arena arena;
   OffsetAssigner assigner;
   /// One for each dynamic buffer, in the order of the entry's table.
@@ -55,6 +58,7 @@ public:
       number = session.contextCount++;
     }
     context = std::make_unique<Context>();
+    context->graphs.resize(std::max(session.entry.graph_count, 1u));
     context->workers = std::vector<Worker>(session.options.threads);
     for (unsigned w = 0; w < session.options.threads; ++w)
       context->workers[w].thread = number * session.options.threads + w;
@@ -74,15 +78,12 @@ private:
 };
 
 Session::Session(const Module &module, const espalier_entry &entry,
-                 const Weights &parameters, SessionOptions requested)
+                 std::shared_ptr<SharedWeights> shared,
+                 SessionOptions requested)
     : entry(entry), options(requested),
-      weights(bindWeights(module, entry, parameters)),
-      program(entry, weights.packed),
+      weights(module, entry, std::move(shared)),
+      program(entry, weights.packed()),
       zeros(alignUp(program.zeroBytes) + kAlignment, '\0') {
-  if (entry.graph_count > 1)
-    fail(ESPALIER_UNSUPPORTED,
-         "entry '%s' has %u graph arguments; a session runs entries with one",
-         entry.name, entry.graph_count);
   // The reference policy is one vertex after another.
   if (options.policy == ESPALIER_POLICY_SERIAL || options.threads == 0)
     options.threads = 1;
@@ -96,25 +97,126 @@ Session::~Session() = default;
 // Before the run: schedule, arguments, memory
 //===----------------------------------------------------------------------===//
 
-void Session::buildSchedule(Context &context, const Forest &forest) const {
-  context.schedule.build(forest, program.arity, options.policy,
-                         program.leafChildren);
+/// The graph arguments of an entry, for messages: "'trees', 'words'".
+static std::string argumentNames(const espalier_entry &entry) {
+  std::string names;
+  for (uint32_t g = 0; g < entry.graph_count; ++g)
+    if (!entry.graphs[g].reverse_of)
+      names += (names.empty() ? "'" : ", '") +
+               std::string(entry.graphs[g].name) + "'";
+  return names.empty() ? "none" : names;
+}
+
+Forests Session::onlyGraph(const Forest &forest) const {
+  Forests forests;
+  for (uint32_t g = 0; g < entry.graph_count; ++g)
+    if (!entry.graphs[g].reverse_of)
+      forests.push_back({entry.graphs[g].name, &forest});
+  if (forests.size() > 1)
+    fail(ESPALIER_INVALID_ARGUMENT,
+         "entry '%s' runs over %zu graphs, %s; give the structures of each by "
+         "name",
+         entry.name, forests.size(), argumentNames(entry).c_str());
+  return forests;
+}
+
+void Session::checkGraphNames(const Forests &forests) const {
+  for (const NamedForest &named : forests) {
+    bool known = false;
+    for (uint32_t g = 0; g < entry.graph_count; ++g)
+      known |=
+          !entry.graphs[g].reverse_of && named.name == entry.graphs[g].name;
+    if (!known)
+      fail(ESPALIER_INVALID_ARGUMENT, "entry '%s' has no graph '%s'; it has %s",
+           entry.name, named.name.c_str(), argumentNames(entry).c_str());
+  }
+}
+
+/// The structures that the caller gives for graph `graph`.
+const Forest *Session::findForest(const Forests &forests,
+                                  uint32_t graph) const {
+  const Forest *found = nullptr;
+  for (const NamedForest &named : forests) {
+    if (named.name != entry.graphs[graph].name)
+      continue;
+    if (found)
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "the structures of graph '%s' are given twice", named.name.c_str());
+    found = named.forest;
+  }
+  if (!found)
+    fail(ESPALIER_NOT_FOUND,
+         "entry '%s' needs structures for graph '%s'; it runs over %s",
+         entry.name, entry.graphs[graph].name, argumentNames(entry).c_str());
+  return found;
+}
+
+void Session::buildSchedule(BatchGraph &graph, uint32_t g) const {
+  const Program::Graph &needs = program.graphs[g];
+  try {
+    graph.schedule.build(*graph.forest, needs.arity, options.policy,
+                         needs.leafChildren);
+    if (needs.edges)
+      graph.edges.build(*graph.forest, graph.schedule, needs.incomingEdges);
+    if (needs.parents)
+      graph.schedule.buildParents();
+    if (needs.structuresOfRows)
+      graph.schedule.buildStructures(*graph.forest);
+    if (needs.rootStructures)
+      graph.schedule.buildRootStructures();
+  } catch (const Error &error) {
+    // Which structures they are goes without saying if there are no others.
+    if (entry.graph_count == 1)
+      throw;
+    fail(error.code(), "graph '%s': %s", entry.graphs[g].name,
+         error.message().c_str());
+  }
+}
+
+void Session::buildGraphs(Context &context, const Forests &forests) const {
+  checkGraphNames(forests);
+  for (uint32_t g = 0; g < entry.graph_count; ++g) {
+    BatchGraph &graph = context.graphs[g];
+    if (uint32_t source = entry.graphs[g].reverse_of) {
+      reverseEdges(*context.graphs[source - 1].forest, graph.reversed);
+      graph.forest = &graph.reversed;
+    } else {
+      graph.forest = findForest(forests, g);
+    }
+    buildSchedule(graph, g);
+  }
+  checkStructureCounts(context);
+}
+
+void Session::checkStructureCounts(const Context &context) const {
+  for (auto [one, other] : program.sameStructures) {
+    int64_t k = context.graphs[one].schedule.structures();
+    int64_t l = context.graphs[other].schedule.structures();
+    if (k != l)
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "graph '%s' has %lld structures and graph '%s' has %lld; entry '%s' "
+           "needs as many of one as of the other",
+           entry.graphs[one].name, (long long)k, entry.graphs[other].name,
+           (long long)l, entry.name);
+  }
 }
 
 int64_t Session::rowsOf(const espalier_buffer_desc &buffer,
-                        const Schedule &schedule) const {
-  switch (buffer.rows) {
-  case ESPALIER_ROWS_VERTICES:
-  case ESPALIER_ROWS_CALLER:
-    return schedule.vertices();
-  case ESPALIER_ROWS_LEAVES:
-    return schedule.leaves();
-  case ESPALIER_ROWS_INNER:
-    return schedule.vertices() - schedule.leaves();
-  case ESPALIER_ROWS_STRUCTURES:
-    return schedule.structures();
-  default: // ESPALIER_ROWS_ONE
+                        const Context &context) const {
+  if (buffer.rows == ESPALIER_ROWS_ONE)
     return 1;
+  const BatchGraph &graph = context.graphs[buffer.graph];
+  switch (buffer.rows) {
+  case ESPALIER_ROWS_LEAVES:
+    return graph.schedule.leaves();
+  case ESPALIER_ROWS_INNER:
+    return graph.schedule.vertices() - graph.schedule.leaves();
+  case ESPALIER_ROWS_STRUCTURES:
+    return graph.schedule.structures();
+  case ESPALIER_ROWS_EDGES:
+    return graph.edges.edges();
+  default: // ESPALIER_ROWS_VERTICES, ESPALIER_ROWS_CALLER
+    return graph.schedule.vertices();
   }
 }
 
@@ -131,14 +233,12 @@ int64_t Session::planMemory(Context &context) const {
         buffer.kind != ESPALIER_BUFFER_OUTPUT)
       continue;
     int64_t bytes;
-    if (__builtin_mul_overflow(rowsOf(buffer, context.schedule),
-                               rowBytes(buffer), &bytes) ||
-        bytes > limit)
+    int64_t rows = rowsOf(buffer, context);
+    if (__builtin_mul_overflow(rows, rowBytes(buffer), &bytes) || bytes > limit)
       fail(ESPALIER_OUT_OF_MEMORY,
            "'%s' has %lld rows of %lld bytes, more than can be addressed; run "
            "fewer structures at once",
-           buffer.name ? buffer.name : "a dynamic tensor",
-           (long long)rowsOf(buffer, context.schedule),
+           buffer.name ? buffer.name : "a dynamic tensor", (long long)rows,
            (long long)rowBytes(buffer));
     if (buffer.kind == ESPALIER_BUFFER_OUTPUT)
       context.resultBytes += bytes;
@@ -172,8 +272,19 @@ void Session::checkInputNames(const Inputs &inputs) const {
   }
 }
 
-void Session::bindInputs(Context &context, const Forest &forest,
-                         const Inputs &inputs) const {
+/// The field that `buffer` is bound to if the caller gives no such argument:
+/// one of the structures of its graph.
+static const Tensor *findField(const espalier_entry &entry,
+                               const std::vector<BatchGraph> &graphs,
+                               const espalier_buffer_desc &buffer) {
+  if (buffer.graph >= entry.graph_count)
+    return nullptr;
+  const Forest &forest = *graphs[sourceGraph(entry, buffer.graph)].forest;
+  auto field = forest.fields.find(buffer.name);
+  return field == forest.fields.end() ? nullptr : &field->second;
+}
+
+void Session::bindInputs(Context &context, const Inputs &inputs) const {
   checkInputNames(inputs);
   for (uint32_t b = 0; b < entry.buffer_count; ++b) {
     const espalier_buffer_desc &buffer = entry.buffers[b];
@@ -185,19 +296,21 @@ void Session::bindInputs(Context &context, const Forest &forest,
         tensor = &input.tensor;
     const char *origin = "argument";
     if (!tensor) {
-      auto field = forest.fields.find(buffer.name);
-      if (field == forest.fields.end())
+      tensor = findField(entry, context.graphs, buffer);
+      bool several = entry.graph_count > 1 && buffer.rows != ESPALIER_ROWS_ONE;
+      if (!tensor)
         fail(ESPALIER_NOT_FOUND,
              "entry '%s' needs '%s', which is neither among the arguments nor "
-             "a field of the structures",
-             entry.name, buffer.name);
-      tensor = &field->second;
+             "a field of the structures%s%s%s",
+             entry.name, buffer.name, several ? " of '" : "",
+             several ? entry.graphs[buffer.graph].name : "",
+             several ? "'" : "");
       origin = "field";
     }
 
     std::vector<int64_t> expected(buffer.shape, buffer.shape + buffer.rank);
     if (buffer.rows != ESPALIER_ROWS_ONE)
-      expected.insert(expected.begin(), rowsOf(buffer, context.schedule));
+      expected.insert(expected.begin(), rowsOf(buffer, context));
     if (tensor->dtype != buffer.dtype || tensor->shape != expected)
       fail(ESPALIER_INVALID_ARGUMENT, "%s '%s' is %s, expected %s (%s)", origin,
            buffer.name, shapeString(tensor->shape, tensor->dtype).c_str(),
@@ -225,11 +338,13 @@ Results Session::placeBuffers(Context &context) const {
     const espalier_buffer_desc &buffer = entry.buffers[b];
     View &view = context.views[b];
     view.stride = rowBytes(buffer);
-    view.first =
-        buffer.rows == ESPALIER_ROWS_INNER ? context.schedule.leaves() : 0;
+    view.first = buffer.rows == ESPALIER_ROWS_INNER
+                     ? context.graphs[buffer.graph].schedule.leaves()
+                     : 0;
     switch (buffer.kind) {
     case ESPALIER_BUFFER_PARAMETER:
-      view.base = const_cast<char *>(weights.parameters[b].data);
+    case ESPALIER_BUFFER_STATE:
+      view.base = weights.data(b);
       break;
     case ESPALIER_BUFFER_CONSTANT:
       view.base = static_cast<char *>(const_cast<void *>(buffer.data));
@@ -240,7 +355,7 @@ Results Session::placeBuffers(Context &context) const {
     case ESPALIER_BUFFER_OUTPUT: {
       std::vector<int64_t> shape(buffer.shape, buffer.shape + buffer.rank);
       if (buffer.rows != ESPALIER_ROWS_ONE)
-        shape.insert(shape.begin(), rowsOf(buffer, context.schedule));
+        shape.insert(shape.begin(), rowsOf(buffer, context));
       results.push_back(
           {buffer.name, Tensor::uninitialized(buffer.dtype, std::move(shape))});
       view.base = results.back().tensor.mutableData();
@@ -259,22 +374,39 @@ Results Session::placeBuffers(Context &context) const {
 //===----------------------------------------------------------------------===//
 
 Results Session::run(const Forest &forest, const Inputs &inputs) {
+  return run(onlyGraph(forest), inputs);
+}
+
+int64_t Session::bytesNeeded(const Forest &forest) {
+  return bytesNeeded(onlyGraph(forest));
+}
+
+Results Session::run(const Forests &forests, const Inputs &inputs) {
   int64_t start = now();
   ContextLease lease(*this);
   Context &context = *lease;
-  buildSchedule(context, forest);
+  buildGraphs(context, forests);
   int64_t scheduled = now();
   context.views.assign(entry.buffer_count, View{nullptr, 0, 0});
-  bindInputs(context, forest, inputs);
+  bindInputs(context, inputs);
   planMemory(context);
 
-  Results results = placeBuffers(context);
   std::unique_lock<std::mutex> poolLock(poolMutex, std::defer_lock);
   ThreadPool *ours = pool && poolLock.try_lock() ? pool.get() : nullptr;
+  std::shared_lock<std::shared_mutex> readLock;
+  std::unique_lock<std::shared_mutex> writeLock;
+  if (weights.isWriter())
+    writeLock = weights.shared().lockToWrite();
+  else
+    readLock = weights.shared().lockToRead();
+  weights.refresh(ours);
+  weights.markWritten();
+  Results results = placeBuffers(context);
   unsigned workers = ours ? options.threads : 1;
   for (unsigned w = 0; w < workers; ++w) {
     Worker &worker = context.workers[w];
-    worker.scratch.reserve(std::max(program.scratchBytes, kAlignment));
+    worker.scratch.reserve(alignUp(program.scratchBytes) +
+                           std::max(program.trashBytes, kAlignment));
     worker.operands.resize(program.maxOperands);
   }
 
@@ -282,16 +414,16 @@ Results Session::run(const Forest &forest, const Inputs &inputs) {
   how.serial = options.policy == ESPALIER_POLICY_SERIAL;
   how.profile = options.profile;
   how.threads = options.threads;
-  Executor(program, forest, context.schedule, context.views, zeros.data(),
+  Executor(program, context.graphs, context.views, zeros.data(),
            context.workers, ours, how)
       .run();
   account(context, start, scheduled, workers);
   return results;
 }
 
-int64_t Session::bytesNeeded(const Forest &forest) {
+int64_t Session::bytesNeeded(const Forests &forests) {
   ContextLease lease(*this);
-  buildSchedule(*lease, forest);
+  buildGraphs(*lease, forests);
   return planMemory(*lease);
 }
 
@@ -301,29 +433,35 @@ int64_t Session::bytesNeeded(const Forest &forest) {
 
 void Session::account(Context &context, int64_t start, int64_t scheduled,
                       unsigned workers) {
-  const Schedule &schedule = context.schedule;
-  int64_t vertices = schedule.vertices(), leaves = schedule.leaves();
   double flops = 0;
   for (const Program::Phase &phase : program.phases) {
-    int64_t rows = 1;
-    if (phase.rows == ESPALIER_ROWS_LEAVES)
-      rows = leaves;
-    else if (phase.rows == ESPALIER_ROWS_INNER ||
-             phase.rows == ESPALIER_ROWS_INNER_TASKS)
-      rows = vertices - leaves;
-    else if (phase.rows == ESPALIER_ROWS_STRUCTURES)
-      rows = schedule.structures();
-    else if (phase.rows != ESPALIER_ROWS_ONE)
-      rows = vertices;
+    const BatchGraph &graph = context.graphs[phase.graph];
+    int64_t vertices = graph.schedule.vertices();
+    int64_t leaves = graph.schedule.leaves();
+    int64_t rows = phase.rows == ESPALIER_ROWS_ONE ? 1
+                   : phase.rows == ESPALIER_ROWS_STRUCTURES
+                       ? graph.schedule.structures()
+                   : phase.rows == ESPALIER_ROWS_LEAVES ? leaves
+                   : isInnerRows(phase.rows)            ? vertices - leaves
+                                                        : vertices;
     flops += (double)rows * (double)phase.matmulFlopsPerRow;
+    // Leaves have no edges.
+    if (phase.hasEdgeSteps && phase.rows != ESPALIER_ROWS_LEAVES)
+      flops += (double)graph.edges.edges() * (double)phase.matmulFlopsPerEdge;
+  }
+  int64_t vertices = 0, tasks = 0;
+  for (uint32_t g = 0; g < entry.graph_count; ++g) {
+    if (!entry.graphs[g].reverse_of)
+      vertices += context.graphs[g].schedule.vertices();
+    tasks += context.graphs[g].schedule.tasks();
   }
   int64_t end = now();
 
   std::lock_guard<std::mutex> lock(statsMutex);
   totals.runs += 1;
-  totals.structures += schedule.structures();
+  totals.structures += context.graphs[0].schedule.structures();
   totals.vertices += vertices;
-  totals.tasks += schedule.tasks();
+  totals.tasks += tasks;
   totals.total_seconds += (end - start) * 1e-9;
   totals.schedule_seconds += (scheduled - start) * 1e-9;
   totals.matmul_flops += flops;

@@ -9,7 +9,8 @@
 // its own (schedule, dynamic tensors, scratch), taken from a list and put back.
 // The session's thread pool serves one run at a time; a run that finds it busy
 // uses its own thread only, so that many callers never use more threads than
-// they bring.
+// they bring. A run of an entry that writes weights has them to itself: other
+// runs with the same weights, of this or another session, wait.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_MODULE_SESSION_H
@@ -21,7 +22,7 @@
 #include "module/Module.h"
 #include "module/Program.h"
 #include "module/Weights.h"
-#include "schedule/Schedule.h"
+#include "schedule/BatchGraph.h"
 #include "trace/Trace.h"
 
 #include <memory>
@@ -36,6 +37,12 @@ class ThreadPool;
 using Results = std::vector<NamedTensor>;
 /// The caller's arguments by name; their data stays where it is.
 using Inputs = std::vector<NamedTensor>;
+/// The structures of each of the entry's graph arguments, by name.
+struct NamedForest {
+  std::string name;
+  const Forest *forest;
+};
+using Forests = std::vector<NamedForest>;
 
 struct SessionOptions {
   espalier_policy policy = ESPALIER_POLICY_BATCHED;
@@ -46,13 +53,22 @@ struct SessionOptions {
 class Session {
 public:
   Session(const Module &module, const espalier_entry &entry,
-          const Weights &weights, SessionOptions options);
+          std::shared_ptr<SharedWeights> weights, SessionOptions options);
+  /// The same with weights of its own.
+  Session(const Module &module, const espalier_entry &entry,
+          const Weights &weights, SessionOptions options)
+      : Session(module, entry, std::make_shared<SharedWeights>(weights),
+                options) {}
   ~Session();
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;
 
-  Results run(const Forest &forest, const Inputs &inputs);
+  Results run(const Forests &forests, const Inputs &inputs);
   /// Bytes of dynamic tensors and results that `run` would need.
+  int64_t bytesNeeded(const Forests &forests);
+
+  /// The same for an entry with one graph argument, or none.
+  Results run(const Forest &forest, const Inputs &inputs);
   int64_t bytesNeeded(const Forest &forest);
 
   /// All fields but struct_size.
@@ -66,13 +82,17 @@ private:
   struct Context;
   class ContextLease;
 
+  Forests onlyGraph(const Forest &forest) const;
+  const Forest *findForest(const Forests &forests, uint32_t graph) const;
+  void checkGraphNames(const Forests &forests) const;
+  void buildSchedule(BatchGraph &graph, uint32_t g) const;
+  void buildGraphs(Context &context, const Forests &forests) const;
+  void checkStructureCounts(const Context &context) const;
   int64_t rowsOf(const espalier_buffer_desc &buffer,
-                 const Schedule &schedule) const;
-  void buildSchedule(Context &context, const Forest &forest) const;
+                 const Context &context) const;
   int64_t planMemory(Context &context) const;
   void checkInputNames(const Inputs &inputs) const;
-  void bindInputs(Context &context, const Forest &forest,
-                  const Inputs &inputs) const;
+  void bindInputs(Context &context, const Inputs &inputs) const;
   Results placeBuffers(Context &context) const;
   void account(Context &context, int64_t start, int64_t scheduled,
                unsigned workers);

@@ -7,11 +7,11 @@
 #include "module/Weights.h"
 
 #include "device/cpu/Gemm.h"
+#include "device/cpu/ThreadPool.h"
 #include "module/Module.h"
 #include "support/Error.h"
 
 #include <cmath>
-#include <cstring>
 
 namespace espalier {
 
@@ -77,43 +77,50 @@ Weights randomWeights(const espalier_entry &entry, uint64_t seed) {
 // Binding
 //===----------------------------------------------------------------------===//
 
-static bool isParameterOfModule(const espalier_model &model,
-                                const std::string &name) {
+static bool isBound(const espalier_buffer_desc &buffer) {
+  return buffer.kind == ESPALIER_BUFFER_PARAMETER ||
+         buffer.kind == ESPALIER_BUFFER_STATE;
+}
+
+static bool isOfModule(const espalier_model &model, const std::string &name) {
   for (uint32_t e = 0; e < model.entry_count; ++e)
     for (uint32_t b = 0; b < model.entries[e].buffer_count; ++b) {
       const espalier_buffer_desc &buffer = model.entries[e].buffers[b];
-      if (buffer.kind == ESPALIER_BUFFER_PARAMETER && name == buffer.name)
+      if (isBound(buffer) && name == buffer.name)
         return true;
     }
   return false;
 }
 
-/// Throws unless `weights` are exactly what `entry` needs, give or take
-/// parameters of the module's other entries.
+/// Throws unless `weights` are exactly what `entry` needs, give or take its
+/// states, and parameters and states of the module's other entries.
 static void match(const Module &module, const espalier_entry &entry,
-                  const Weights &weights) {
+                  const SharedWeights &weights) {
   std::string missing, mismatched, extra;
   for (uint32_t b = 0; b < entry.buffer_count; ++b) {
     const espalier_buffer_desc &buffer = entry.buffers[b];
-    if (buffer.kind != ESPALIER_BUFFER_PARAMETER)
+    if (!isBound(buffer))
       continue;
     std::vector<int64_t> shape = shapeOf(buffer);
     std::string expected = shapeString(shape, buffer.dtype);
-    auto found = weights.find(buffer.name);
-    if (found == weights.end())
-      missing +=
-          format("\n  missing: '%s' (%s)", buffer.name, expected.c_str());
-    else if (found->second.dtype != buffer.dtype ||
-             found->second.shape != shape)
-      mismatched +=
-          format("\n  mismatched: '%s' is %s, expected %s", buffer.name,
-                 shapeString(found->second.shape, found->second.dtype).c_str(),
-                 expected.c_str());
+    auto found = weights.tensors.find(buffer.name);
+    if (found == weights.tensors.end()) {
+      if (buffer.kind == ESPALIER_BUFFER_PARAMETER)
+        missing +=
+            format("\n  missing: '%s' (%s)", buffer.name, expected.c_str());
+      continue;
+    }
+    const Tensor &tensor = found->second.tensor;
+    if (tensor.dtype != buffer.dtype || tensor.shape != shape)
+      mismatched += format(
+          "\n  mismatched: '%s' is %s, expected %s", buffer.name,
+          shapeString(tensor.shape, tensor.dtype).c_str(), expected.c_str());
   }
-  for (const auto &[name, tensor] : weights)
-    if (!isParameterOfModule(module.model(), name))
-      extra += format("\n  extra: '%s' (%s)", name.c_str(),
-                      shapeString(tensor.shape, tensor.dtype).c_str());
+  for (const auto &[name, weight] : weights.tensors)
+    if (!isOfModule(module.model(), name))
+      extra +=
+          format("\n  extra: '%s' (%s)", name.c_str(),
+                 shapeString(weight.tensor.shape, weight.tensor.dtype).c_str());
   if (missing.empty() && mismatched.empty() && extra.empty())
     return;
   fail(mismatched.empty() && extra.empty() ? ESPALIER_NOT_FOUND
@@ -122,73 +129,88 @@ static void match(const Module &module, const espalier_entry &entry,
        module.model().name, missing.c_str(), mismatched.c_str(), extra.c_str());
 }
 
-/// The rows and columns that a weight selects, side by side, packed.
-static std::unique_ptr<PackedWeight> pack(const espalier_weight &weight,
-                                          const espalier_buffer_desc &buffer,
-                                          const char *data) {
-  size_t size = dtypeSize(buffer.dtype);
-  int64_t columns = buffer.shape[1];
-  const char *rows = data + weight.row_begin * columns * size;
-  bool whole = weight.columns_count == 1 && weight.columns[0].begin == 0 &&
-               weight.columns[0].count == columns;
-  Tensor selected;
-  if (!whole) {
-    selected = Tensor::uninitialized(buffer.dtype, {weight.k, weight.n});
-    char *out = selected.mutableData();
-    for (int64_t k = 0; k < weight.k; ++k)
-      for (uint32_t c = 0; c < weight.columns_count; ++c) {
-        const espalier_columns &range = weight.columns[c];
-        std::memcpy(out, rows + (k * columns + range.begin) * size,
-                    range.count * size);
-        out += range.count * size;
-      }
-    rows = selected.data;
-  }
-  return PackedWeight::pack(buffer.dtype, weight.k, weight.n, rows);
-}
-
-static bool isReadAsItIs(const espalier_entry &entry, uint32_t buffer) {
+/// Whether a step of `entry` writes `buffer`.
+static bool isWritten(const espalier_entry &entry, uint32_t buffer) {
   for (uint32_t p = 0; p < entry.phase_count; ++p)
     for (uint32_t s = 0; s < entry.phases[p].step_count; ++s) {
       const espalier_step &step = entry.phases[p].steps[s];
-      for (uint32_t o = 0; o < step.operand_count; ++o)
+      for (uint32_t o = step.operand_count - step.result_count;
+           o < step.operand_count; ++o)
         if (step.operands[o].buffer == buffer)
           return true;
     }
   return false;
 }
 
-/// The tensor, copied if its memory is not aligned to its elements, which a
-/// mapped file does not promise.
-static Tensor aligned(const Tensor &tensor) {
-  if ((uintptr_t)tensor.data % dtypeSize(tensor.dtype) == 0)
-    return tensor;
-  Tensor copy = Tensor::uninitialized(tensor.dtype, tensor.shape);
-  std::memcpy(copy.mutableData(), tensor.data, tensor.bytes());
-  return copy;
+static WeightSource sourceOf(const espalier_weight &weight,
+                             const espalier_buffer_desc &buffer,
+                             const char *data) {
+  int64_t columns = buffer.shape[1];
+  return {data + weight.row_begin * columns * dtypeSize(buffer.dtype), columns,
+          weight.columns, weight.columns_count, weight.transposed != 0};
 }
 
-BoundWeights bindWeights(const Module &module, const espalier_entry &entry,
-                         const Weights &weights) {
-  match(module, entry, weights);
-  BoundWeights bound;
-  bound.parameters.resize(entry.buffer_count);
-  for (uint32_t b = 0; b < entry.buffer_count; ++b)
-    if (entry.buffers[b].kind == ESPALIER_BUFFER_PARAMETER)
-      bound.parameters[b] = aligned(weights.at(entry.buffers[b].name));
+BoundWeights::BoundWeights(const Module &module, const espalier_entry &entry,
+                           std::shared_ptr<SharedWeights> given)
+    : entry(entry), weights(std::move(given)), bound(entry.buffer_count) {
+  auto lock = weights->lockToWrite();
+  match(module, entry, *weights);
+  for (uint32_t b = 0; b < entry.buffer_count; ++b) {
+    const espalier_buffer_desc &buffer = entry.buffers[b];
+    if (!isBound(buffer))
+      continue;
+    auto [place, isNew] = weights->tensors.try_emplace(buffer.name);
+    SharedWeight &weight = place->second;
+    if (isNew) {
+      weight.tensor = Tensor::zeros(buffer.dtype, shapeOf(buffer));
+      weight.owned = true;
+    }
+    bound[b] = &weight;
+    bool writes = isWritten(entry, b);
+    if (writes)
+      written.push_back(&weight);
+    // A mapped file does not promise that elements are aligned.
+    if (writes || (uintptr_t)weight.tensor.data % dtypeSize(buffer.dtype) != 0)
+      weight.own();
+  }
   for (uint32_t w = 0; w < entry.weight_count; ++w) {
     const espalier_weight &weight = entry.weights[w];
     const espalier_buffer_desc &buffer = entry.buffers[weight.buffer];
-    const char *data = buffer.kind == ESPALIER_BUFFER_CONSTANT
-                           ? static_cast<const char *>(buffer.data)
-                           : bound.parameters[weight.buffer].data;
-    bound.packed.push_back(pack(weight, buffer, data));
+    bool constant = buffer.kind == ESPALIER_BUFFER_CONSTANT;
+    const char *from =
+        constant ? static_cast<const char *>(buffer.data) : data(weight.buffer);
+    packedWeights.push_back(PackedWeight::pack(buffer.dtype, weight.k, weight.n,
+                                               sourceOf(weight, buffer, from)));
+    packedVersions.push_back(constant ? 0 : bound[weight.buffer]->version);
   }
-  // What only matmuls use need not be kept twice.
-  for (uint32_t b = 0; b < entry.buffer_count; ++b)
-    if (!isReadAsItIs(entry, b))
-      bound.parameters[b] = Tensor();
-  return bound;
+}
+
+BoundWeights::~BoundWeights() = default;
+
+void BoundWeights::refresh(ThreadPool *pool) {
+  std::lock_guard<std::mutex> lock(refreshing);
+  for (uint32_t w = 0; w < entry.weight_count; ++w) {
+    const espalier_weight &weight = entry.weights[w];
+    const SharedWeight *from = bound[weight.buffer];
+    if (!from || from->version == packedVersions[w])
+      continue;
+    WeightSource source =
+        sourceOf(weight, entry.buffers[weight.buffer], from->tensor.data);
+    PackedWeight &packed = *packedWeights[w];
+    int64_t parts = packed.repackParts();
+    if (parts == 1)
+      packed.repack(source, 0);
+    else
+      forEachIndex(pool, parts, [&](unsigned, int64_t part) {
+        packed.repack(source, part);
+      });
+    packedVersions[w] = from->version;
+  }
+}
+
+void BoundWeights::markWritten() {
+  for (SharedWeight *weight : written)
+    ++weight->version;
 }
 
 } // namespace espalier

@@ -6,17 +6,17 @@
 //===----------------------------------------------------------------------===//
 //
 // Weights are matched by name, shape and dtype, never by order, and packed for
-// the matmuls that use them.
+// the matmuls that use them, again whenever a session has changed them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_MODULE_WEIGHTS_H
 #define ESPALIER_MODULE_WEIGHTS_H
 
 #include "espalier/abi.h"
-#include "tensor/Tensor.h"
+#include "module/SharedWeights.h"
 
-#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,8 +24,7 @@ namespace espalier {
 
 class Module;
 class PackedWeight;
-
-using Weights = std::map<std::string, Tensor>;
+class ThreadPool;
 
 /// A weight: uniform in +-sqrt(6 / (fan_in + fan_out)) for a matrix of fan_in
 /// rows and fan_out columns, zeros for any other shape and for integers.
@@ -38,19 +37,50 @@ Tensor randomWeight(const std::string &name, uint32_t dtype,
 /// A random weight for each parameter of `entry`.
 Weights randomWeights(const espalier_entry &entry, uint64_t seed);
 
-/// An entry's parameters.
-struct BoundWeights {
-  /// By buffer; without data for buffers that no step reads as they are.
-  std::vector<Tensor> parameters;
-  /// By weight of the entry's table.
-  std::vector<std::unique_ptr<PackedWeight>> packed;
-};
+/// An entry's parameters and states: those of `weights` with the same names.
+class BoundWeights {
+public:
+  /// Finds them. If any parameter is missing, any tensor has another shape or
+  /// dtype, or is neither a parameter nor a state of any entry of `module`, the
+  /// Error lists them all. Missing states are added to `weights`, as zeros;
+  /// what the entry writes comes to own its bytes.
+  BoundWeights(const Module &module, const espalier_entry &entry,
+               std::shared_ptr<SharedWeights> weights);
+  ~BoundWeights();
 
-/// Finds and packs the parameters of `entry`. If any is missing, has another
-/// shape or dtype, or is no parameter of any entry of `module`, the Error lists
-/// them all.
-BoundWeights bindWeights(const Module &module, const espalier_entry &entry,
-                         const Weights &weights);
+  /// The data of a PARAMETER or STATE buffer.
+  char *data(uint32_t buffer) const {
+    return const_cast<char *>(bound[buffer]->tensor.data);
+  }
+  /// By weight of the entry's table.
+  const std::vector<std::unique_ptr<PackedWeight>> &packed() const {
+    return packedWeights;
+  }
+
+  /// Packs again what has changed since it was packed, with the threads of
+  /// `pool` if there is one. To be called at the start of a run, under a lock
+  /// of `shared()`. Any number of threads may.
+  void refresh(ThreadPool *pool);
+  /// Says that the run that holds the lock changes what the entry writes.
+  void markWritten();
+  /// Whether the entry writes any.
+  bool isWriter() const { return !written.empty(); }
+
+  SharedWeights &shared() const { return *weights; }
+
+private:
+  struct Source;
+
+  const espalier_entry &entry;
+  std::shared_ptr<SharedWeights> weights;
+  /// By buffer; null for those of other kinds.
+  std::vector<SharedWeight *> bound;
+  std::vector<SharedWeight *> written;
+  std::vector<std::unique_ptr<PackedWeight>> packedWeights;
+  /// By weight, the version that is packed.
+  std::vector<uint64_t> packedVersions;
+  std::mutex refreshing;
+};
 
 } // namespace espalier
 

@@ -100,6 +100,7 @@ void Schedule::levelsByKahn(const Forest &forest) {
 void Schedule::build(const Forest &forest, uint32_t arity,
                      espalier_policy policy, bool leafChildren) {
   vertexCount = forest.vertices();
+  slots = arity;
   int64_t structureCount = forest.structures();
   levels.resize(vertexCount);
   vertexOfRows.resize(vertexCount);
@@ -160,6 +161,41 @@ void Schedule::build(const Forest &forest, uint32_t arity,
     rootVertices[k] = first == end ? -1 : (int32_t)(end - 1);
     rootRows[k] = first == end ? -1 : rowOfVertices[end - 1];
   }
+}
+
+void Schedule::buildParents() {
+  // In compressed rows: count, sum, fill, by which every start moves to the
+  // place of the one before.
+  parentSlotOffsets.assign(vertexCount + 2, 0);
+  int64_t tableRows = vertexCount - firstTableRow;
+  for (int32_t child : childTable)
+    if (child >= 0)
+      ++parentSlotOffsets[child + 2];
+  for (int64_t r = 0; r < vertexCount; ++r)
+    parentSlotOffsets[r + 2] += parentSlotOffsets[r + 1];
+  parentSlotTable.resize(parentSlotOffsets[vertexCount + 1]);
+  for (int64_t i = 0; i < tableRows; ++i)
+    for (uint32_t slot = 0; slot < slots; ++slot) {
+      int32_t child = childTable[slot * tableRows + i];
+      if (child >= 0)
+        parentSlotTable[parentSlotOffsets[child + 1]++] = {
+            (int32_t)(firstTableRow + i), (int32_t)slot};
+    }
+}
+
+void Schedule::buildStructures(const Forest &forest) {
+  structureOfRows.resize(vertexCount);
+  for (int64_t k = 0; k < structures(); ++k)
+    for (int64_t v = forest.structureOffsets[k];
+         v < forest.structureOffsets[k + 1]; ++v)
+      structureOfRows[rowOfVertices[v]] = (int32_t)k;
+}
+
+void Schedule::buildRootStructures() {
+  rootStructureOfRows.assign(vertexCount, -1);
+  for (int64_t k = 0; k < structures(); ++k)
+    if (rootRows[k] >= 0)
+      rootStructureOfRows[rootRows[k]] = (int32_t)k;
 }
 
 bool Schedule::contiguousChildren(uint32_t slot, int64_t begin,

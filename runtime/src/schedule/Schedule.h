@@ -29,6 +29,12 @@ class Forest;
 
 class Schedule {
 public:
+  /// A place among the children of `row`: the child in `slot`.
+  struct ParentSlot {
+    int32_t row;
+    int32_t slot;
+  };
+
   /// Orders the vertices of `forest`, which must be valid. The child table has
   /// `arity` slots; a vertex with more children is an error, unless arity is
   /// 0: then children only order the vertices. It has the rows of leaves, all
@@ -41,9 +47,10 @@ public:
   /// Vertices without a present child; they have rows [0, leaves()).
   int64_t leaves() const { return leafCount; }
 
-  /// Task t has rows [taskBegin(t), taskBegin(t + 1)).
+  /// Task t has rows [taskBegin(t), taskEnd(t)).
   int64_t tasks() const { return (int64_t)taskOffsets.size() - 1; }
   int64_t taskBegin(int64_t t) const { return taskOffsets[t]; }
+  int64_t taskEnd(int64_t t) const { return taskOffsets[t + 1]; }
   /// The first task whose vertices have children: row leaves().
   int64_t firstInnerTask() const { return innerTask; }
 
@@ -60,6 +67,24 @@ public:
   const int32_t *rootRow() const { return rootRows.data(); }
   const int32_t *rootVertex() const { return rootVertices.data(); }
 
+  /// Tables that few programs need, for the forest of the last `build`. Each
+  /// keeps its memory, too. Parents are those that have the vertex in a slot of
+  /// the child table.
+  void buildParents();
+  void buildStructures(const Forest &forest);
+  void buildRootStructures();
+
+  /// Where row `row` is a child: parentSlots()[parentsBegin(row)] up to
+  /// parentsBegin(row + 1), ordered by row and slot of the parent.
+  int64_t parentsBegin(int64_t row) const { return parentSlotOffsets[row]; }
+  const ParentSlot *parentSlots() const { return parentSlotTable.data(); }
+  /// For each row the structure that it is part of, and the one whose root it
+  /// is, or -1.
+  const int32_t *structureOfRow() const { return structureOfRows.data(); }
+  const int32_t *rootStructureOfRow() const {
+    return rootStructureOfRows.data();
+  }
+
   /// Whether the children of rows [begin, end) in `slot` are all present and
   /// lie one after another, so that they can be read in place.
   bool contiguousChildren(uint32_t slot, int64_t begin, int64_t end) const;
@@ -72,12 +97,17 @@ private:
   int64_t leafCount = 0;
   int64_t innerTask = 0;
   int64_t firstTableRow = 0;
+  uint32_t slots = 0;
   std::vector<int64_t> taskOffsets{0};
   std::vector<int32_t> vertexOfRows;
   std::vector<int32_t> rowOfVertices;
   std::vector<int32_t> childTable;
   std::vector<int32_t> rootRows;
   std::vector<int32_t> rootVertices;
+  std::vector<int64_t> parentSlotOffsets;
+  std::vector<ParentSlot> parentSlotTable;
+  std::vector<int32_t> structureOfRows;
+  std::vector<int32_t> rootStructureOfRows;
 
   /// Working memory of `build`.
   std::vector<int32_t> levels;

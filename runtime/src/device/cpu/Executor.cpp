@@ -7,9 +7,11 @@
 #include "device/cpu/Executor.h"
 
 #include "device/cpu/Gemm.h"
+#include "device/cpu/OuterSum.h"
+#include "device/cpu/RowReducer.h"
 #include "device/cpu/ThreadPool.h"
-#include "graph/Forest.h"
-#include "schedule/Schedule.h"
+#include "module/PhaseRows.h"
+#include "schedule/BatchGraph.h"
 #include "support/Error.h"
 #include "tensor/Tensor.h"
 
@@ -28,19 +30,17 @@ static constexpr int64_t kMinParallelCost = 1000 * 1000;
 /// reading the weight.
 static constexpr int64_t kMinBlockRows = 16;
 
-/// Where a step finds the rows of an operand, counted from the block's first.
-struct Executor::Rows {
-  char *base;
-  int64_t stride;
-  const int32_t *index;
-};
+/// What a row weighs in edges where blocks are cut by both: a block has at most
+/// kBlockRows rows, or four times as many edges.
+static constexpr int64_t kRowWeight = 4;
 
-Executor::Executor(const Program &program, const Forest &forest,
-                   const Schedule &schedule, const std::vector<View> &views,
-                   const char *zeros, std::vector<Worker> &workers,
-                   ThreadPool *pool, ExecutorOptions options)
-    : program(program), forest(forest), schedule(schedule), zeros(zeros),
-      workers(workers), pool(pool), options(options) {
+Executor::Executor(const Program &program,
+                   const std::vector<BatchGraph> &graphs,
+                   const std::vector<View> &views, const char *zeros,
+                   std::vector<Worker> &workers, ThreadPool *pool,
+                   ExecutorOptions options)
+    : program(program), graphs(graphs), zeros(zeros), workers(workers),
+      pool(pool), options(options) {
   size_t used = pool ? pool->threads() : 1;
   for (size_t w = 0; w < used; ++w) {
     workers[w].views = views;
@@ -55,112 +55,243 @@ Executor::Executor(const Program &program, const Forest &forest,
 //===----------------------------------------------------------------------===//
 
 void Executor::run() {
-  int64_t vertices = schedule.vertices(), leaves = schedule.leaves();
   for (const Program::Phase &phase : program.phases) {
-    switch (phase.rows) {
-    case ESPALIER_ROWS_ONE:
+    if (phase.rows == ESPALIER_ROWS_ONE) {
       runRows(phase, 0, 1);
-      break;
+      continue;
+    }
+    const Schedule &schedule = graphs[phase.graph].schedule;
+    int64_t firstTask = isInnerRows(phase.rows) ? schedule.firstInnerTask() : 0;
+    switch (phase.rows) {
     case ESPALIER_ROWS_VERTICES:
-      runRows(phase, 0, vertices);
+      runRows(phase, 0, schedule.vertices());
       break;
     case ESPALIER_ROWS_LEAVES:
-      runRows(phase, 0, leaves);
+      runRows(phase, 0, schedule.leaves());
       break;
     case ESPALIER_ROWS_INNER:
-      runRows(phase, leaves, vertices);
+      runRows(phase, schedule.leaves(), schedule.vertices());
       break;
     case ESPALIER_ROWS_STRUCTURES:
       runRows(phase, 0, schedule.structures());
       break;
     case ESPALIER_ROWS_TASKS:
-    case ESPALIER_ROWS_INNER_TASKS: {
-      bool inner = phase.rows == ESPALIER_ROWS_INNER_TASKS;
-      int64_t first = inner ? schedule.firstInnerTask() : 0;
-      for (int64_t t = first; t < schedule.tasks(); ++t)
-        runRows(phase, schedule.taskBegin(t), schedule.taskBegin(t + 1));
+    case ESPALIER_ROWS_INNER_TASKS:
+      for (int64_t t = firstTask; t < schedule.tasks(); ++t)
+        runRows(phase, schedule.taskBegin(t), schedule.taskEnd(t));
       break;
-    }
+    case ESPALIER_ROWS_TASKS_REVERSED:
+    case ESPALIER_ROWS_INNER_TASKS_REVERSED:
+      for (int64_t t = schedule.tasks() - 1; t >= firstTask; --t)
+        runRows(phase, schedule.taskBegin(t), schedule.taskEnd(t));
+      break;
     }
   }
 }
 
-/// Rows of one phase, as the threads of a pool share them.
+/// Rows [begin, end) of a phase, cut into `count` blocks of about equal weight
+/// (a short last one would cost almost as much as a full one). A row weighs 1,
+/// or, in a phase with steps over edges, kRowWeight and 1 for each of its
+/// edges; there a block may be empty, where a row weighs more than a block.
+struct Executor::Blocks {
+  int64_t begin;
+  int64_t end;
+  const int64_t *edgeOffsets; // null: rows count alone
+  int64_t count;
+
+  int64_t weightBefore(int64_t row) const {
+    return edgeOffsets ? (row - begin) * kRowWeight + edgeOffsets[row] -
+                             edgeOffsets[begin]
+                       : row - begin;
+  }
+  /// The first row of a block; `end` for the one after the last.
+  int64_t firstRow(int64_t block) const {
+    if (!edgeOffsets) {
+      int64_t blockRows = (end - begin + count - 1) / count;
+      return std::min(end, begin + block * blockRows);
+    }
+    int64_t target = weightBefore(end) * block / count;
+    int64_t low = begin, high = end;
+    while (low < high) {
+      int64_t middle = low + (high - low) / 2;
+      (weightBefore(middle) < target ? low = middle + 1 : high = middle);
+    }
+    return low;
+  }
+  /// Whether a block has more work than one of `threads` should do alone: then
+  /// its edges are shared between them.
+  bool isWide(int64_t first, int64_t last, unsigned threads) const {
+    return edgeOffsets && edgeOffsets[last] - edgeOffsets[first] > kBlockRows &&
+           (weightBefore(last) - weightBefore(first)) * threads >
+               weightBefore(end);
+  }
+};
+
+/// Blocks as the threads of a pool share them.
 struct Executor::Job {
   Executor *executor;
   const Program::Phase *phase;
-  int64_t begin;
-  int64_t end;
-  int64_t blockRows;
+  Blocks blocks;
 
   static void runIndex(void *context, unsigned worker, int64_t index) {
     Job &job = *static_cast<Job *>(context);
     Executor &self = *job.executor;
-    int64_t begin = job.begin + index * job.blockRows;
-    int64_t end = std::min(job.end, begin + job.blockRows);
+    int64_t begin = job.blocks.firstRow(index);
+    int64_t end = job.blocks.firstRow(index + 1);
+    if (begin == end || job.blocks.isWide(begin, end, self.options.threads))
+      return;
     try {
-      self.runBlock(self.workers[worker], *job.phase, begin, end);
+      self.runBlock(self.workers[worker], *job.phase, begin, end, false);
     } catch (...) {
-      std::lock_guard<std::mutex> lock(self.failureMutex);
-      if (index < self.failedBlock) {
-        self.failedBlock = index;
-        self.failure = std::current_exception();
-      }
+      self.noteFailure(index);
     }
   }
 };
 
+void Executor::noteFailure(int64_t block) {
+  std::lock_guard<std::mutex> lock(failureMutex);
+  if (block < failedBlock) {
+    failedBlock = block;
+    failure = std::current_exception();
+  }
+}
+
 void Executor::runRows(const Program::Phase &phase, int64_t begin,
                        int64_t end) {
-  int64_t rows = end - begin;
-  if (rows == 0)
+  if (phase.isReduction) {
+    workers[0].graph = graphs.data() + phase.graph;
+    for (const Program::Step &step : phase.steps) {
+      int64_t start = options.profile ? now() : 0;
+      runReduction(step, begin, end);
+      if (options.profile)
+        record(workers[0], phase, step, start, end - begin);
+    }
     return;
-  int64_t limit = options.serial ? 1 : kBlockRows;
-  bool shared = options.threads > 1 && rows > kMinBlockRows &&
-                rows * phase.costPerRow >= kMinParallelCost;
-  if (shared) {
-    int64_t share = (rows + options.threads - 1) / options.threads;
-    limit = std::min(limit, std::max(share, kMinBlockRows));
   }
-  // Blocks of about equal size: a short last one would cost almost as much.
-  int64_t blocks = (rows + limit - 1) / limit;
-  int64_t blockRows = (rows + blocks - 1) / blocks;
+  if (begin == end)
+    return;
+  Blocks blocks{begin, end, nullptr, 0};
+  int64_t rowWeight = 1, cost = (end - begin) * phase.costPerRow;
+  if (phase.hasEdgeSteps && !options.serial) {
+    blocks.edgeOffsets = graphs[phase.graph].edges.offsets();
+    rowWeight = kRowWeight;
+    cost += (blocks.edgeOffsets[end] - blocks.edgeOffsets[begin]) *
+            phase.costPerEdge;
+  }
+  int64_t weight = blocks.weightBefore(end);
+  int64_t limit = (options.serial ? 1 : kBlockRows) * rowWeight;
+  int64_t least = kMinBlockRows * rowWeight;
+  bool shared =
+      options.threads > 1 && weight > least && cost >= kMinParallelCost;
+  if (shared) {
+    int64_t share = (weight + options.threads - 1) / options.threads;
+    limit = std::min(limit, std::max(share, least));
+  }
+  blocks.count = (weight + limit - 1) / limit;
   if (shared && pool) {
-    Job job{this, &phase, begin, end, blockRows};
-    pool->run(Job::runIndex, &job, (rows + blockRows - 1) / blockRows);
+    Job job{this, &phase, blocks};
+    pool->run(Job::runIndex, &job, blocks.count);
     if (failure)
       std::rethrow_exception(failure);
-    return;
   }
-  for (int64_t block = begin; block < end; block += blockRows)
-    runBlock(workers[0], phase, block, std::min(end, block + blockRows));
+  for (int64_t b = 0; b < blocks.count; ++b) {
+    int64_t first = blocks.firstRow(b), last = blocks.firstRow(b + 1);
+    bool wide = shared && blocks.isWide(first, last, options.threads);
+    bool done = shared && pool && !wide;
+    if (first != last && !done)
+      runBlock(workers[0], phase, first, last, wide && pool);
+  }
 }
 
 void Executor::runBlock(Worker &worker, const Program::Phase &phase,
-                        int64_t begin, int64_t end) {
+                        int64_t begin, int64_t end, bool shareEdges) {
+  worker.graph = graphs.data() + phase.graph;
   for (const Program::Scratch &scratch : phase.scratch)
     worker.views[scratch.buffer] = {worker.scratch.data() + scratch.offset,
                                     scratch.rowBytes, begin};
-  for (const Program::Step &step : phase.steps)
-    if (options.profile)
-      recordStep(worker, phase, step, begin, end);
-    else
+  for (size_t s = 0; s < phase.steps.size();) {
+    const Program::Step &step = phase.steps[s];
+    if (!step.overEdges) {
       runStep(worker, phase, step, begin, end);
+      ++s;
+      continue;
+    }
+    size_t last = s + 1;
+    while (last < phase.steps.size() && phase.steps[last].overEdges)
+      ++last;
+    const int64_t *offsets = worker.graph->edges.offsets();
+    runEdges(worker, phase, s, last, offsets[begin], offsets[end], shareEdges);
+    s = last;
+  }
 }
 
-void Executor::recordStep(Worker &worker, const Program::Phase &phase,
-                          const Program::Step &step, int64_t begin,
-                          int64_t end) {
-  int64_t start = now();
-  runStep(worker, phase, step, begin, end);
+/// Parts of a block's edges as the threads of a pool share them.
+struct Executor::EdgeJob {
+  Executor *executor;
+  const Program::Phase *phase;
+  size_t firstStep;
+  size_t lastStep;
+  int64_t begin;
+  int64_t end;
+  int64_t partEdges;
+
+  void run(Worker &worker, int64_t index) const {
+    int64_t first = begin + index * partEdges;
+    int64_t last = std::min(end, first + partEdges);
+    for (size_t s = firstStep; s < lastStep; ++s)
+      executor->runStep(worker, *phase, phase->steps[s], first, last);
+  }
+  static void runIndex(void *context, unsigned worker, int64_t index) {
+    EdgeJob &job = *static_cast<EdgeJob *>(context);
+    try {
+      job.run(job.executor->workers[worker], index);
+    } catch (...) {
+      job.executor->noteFailure(index);
+    }
+  }
+};
+
+/// Runs steps [firstStep, lastStep), all of them over edges, over the edges
+/// [begin, end) of a block. Such a step touches nothing of another edge, so
+/// that a part of the edges can take all steps before the next part does.
+void Executor::runEdges(Worker &worker, const Program::Phase &phase,
+                        size_t firstStep, size_t lastStep, int64_t begin,
+                        int64_t end, bool share) {
+  if (begin == end)
+    return;
+  int64_t limit = options.serial ? 1 : kBlockRows;
+  int64_t parts = (end - begin + limit - 1) / limit;
+  int64_t partEdges = (end - begin + parts - 1) / parts;
+  parts = (end - begin + partEdges - 1) / partEdges;
+  EdgeJob job{this, &phase, firstStep, lastStep, begin, end, partEdges};
+  if (!share) {
+    for (int64_t part = 0; part < parts; ++part)
+      job.run(worker, part);
+    return;
+  }
+  // The block's scratch is where its worker has it.
+  for (Worker &other : workers) {
+    other.graph = worker.graph;
+    for (const Program::Scratch &scratch : phase.scratch)
+      other.views[scratch.buffer] = worker.views[scratch.buffer];
+  }
+  pool->run(EdgeJob::runIndex, &job, parts);
+  if (failure)
+    std::rethrow_exception(failure);
+}
+
+void Executor::record(Worker &worker, const Program::Phase &phase,
+                      const Program::Step &step, int64_t start, int64_t rows) {
   int64_t stop = now();
-  int64_t &time = step.kind == ESPALIER_STEP_MATMUL   ? worker.times.matmul
+  bool isProduct =
+      step.kind == ESPALIER_STEP_MATMUL || step.kind == ESPALIER_STEP_OUTER_SUM;
+  int64_t &time = isProduct                           ? worker.times.matmul
                   : step.kind == ESPALIER_STEP_KERNEL ? worker.times.kernel
                                                       : worker.times.copy;
   time += stop - start;
   if (worker.events.size() < Trace::kMaxEvents)
     worker.events.push_back(
-        {step.name, phase.name, start, stop, end - begin, worker.thread});
+        {step.name, phase.name, start, stop, rows, worker.thread});
   else
     ++worker.droppedEvents;
 }
@@ -169,8 +300,18 @@ void Executor::recordStep(Worker &worker, const Program::Phase &phase,
 // Steps
 //===----------------------------------------------------------------------===//
 
+/// Runs a step over rows [begin, end), or over these edges if it is one over
+/// edges.
 void Executor::runStep(Worker &worker, const Program::Phase &phase,
                        const Program::Step &step, int64_t begin, int64_t end) {
+  int64_t start = options.profile ? now() : 0;
+  dispatch(worker, phase, step, begin, end);
+  if (options.profile)
+    record(worker, phase, step, start, end - begin);
+}
+
+void Executor::dispatch(Worker &worker, const Program::Phase &phase,
+                        const Program::Step &step, int64_t begin, int64_t end) {
   switch (step.kind) {
   case ESPALIER_STEP_COPY:
     return copy(worker, step, begin, end);
@@ -179,26 +320,57 @@ void Executor::runStep(Worker &worker, const Program::Phase &phase,
   case ESPALIER_STEP_MATMUL:
     return matmul(worker, step, begin, end);
   case ESPALIER_STEP_KERNEL:
-    return kernel(worker, step, begin, end);
+    return kernel(worker, phase, step, begin, end);
+  case ESPALIER_STEP_SUM_PARENTS:
+    return step.overIncoming ? sumIncomingEdges(worker, step, begin, end)
+                             : sumParents(worker, step, begin, end);
+  case ESPALIER_STEP_SUM_CHILDREN:
+  case ESPALIER_STEP_MAX_CHILDREN:
+  case ESPALIER_STEP_MEAN_CHILDREN:
+    return reduceChildren(worker, step, begin, end);
+  case ESPALIER_STEP_SUM_VERTICES:
+  case ESPALIER_STEP_MAX_VERTICES:
+    return reduceVertices(worker, step, begin, end);
   }
 }
 
-Executor::Rows Executor::locate(const Worker &worker,
-                                const Program::Operand &operand,
-                                int64_t begin) const {
+/// The graph whose rows the operand's buffer has.
+const BatchGraph &Executor::graphOf(const Program::Operand &operand) const {
+  return graphs[program.entry.buffers[operand.buffer].graph];
+}
+
+OperandRows Executor::locate(const Worker &worker,
+                             const Program::Operand &operand,
+                             int64_t begin) const {
   const View &view = worker.views[operand.buffer];
   char *base = view.base + operand.columnBytes;
+  const BatchGraph &graph = *worker.graph;
   switch (operand.access) {
   case ESPALIER_ACCESS_ROW:
     return {base + (begin - view.first) * view.stride, view.stride, nullptr};
   case ESPALIER_ACCESS_CHILD:
-    return {base, view.stride, schedule.childRows(operand.slot, begin)};
+    return {base, view.stride, graph.schedule.childRows(operand.slot, begin)};
   case ESPALIER_ACCESS_CALLER:
-    return {base, view.stride, schedule.vertexOfRow() + begin};
+    return {base, view.stride, graph.schedule.vertexOfRow() + begin};
   case ESPALIER_ACCESS_ROOT:
-    return {base, view.stride, schedule.rootRow() + begin};
+    return {base, view.stride, graphOf(operand).schedule.rootRow() + begin};
   case ESPALIER_ACCESS_CALLER_ROOT:
-    return {base, view.stride, schedule.rootVertex() + begin};
+    return {base, view.stride, graphOf(operand).schedule.rootVertex() + begin};
+  case ESPALIER_ACCESS_ROOT_STRUCTURE:
+    return {base, view.stride, graph.schedule.rootStructureOfRow() + begin};
+  case ESPALIER_ACCESS_STRUCTURE:
+    return {base, view.stride, graph.schedule.structureOfRow() + begin};
+  case ESPALIER_ACCESS_EDGE_CHILD:
+    return {base, view.stride, graph.edges.childRow() + begin};
+  case ESPALIER_ACCESS_EDGE_PARENT:
+    return {base - view.first * view.stride, view.stride,
+            graph.edges.parentRow() + begin};
+  case ESPALIER_ACCESS_ID: {
+    const View &ids = worker.views[operand.slot];
+    return {base, operand.matrixRowBytes,
+            reinterpret_cast<const int32_t *>(ids.base + (begin - ids.first) *
+                                                             ids.stride)};
+  }
   default: // ESPALIER_ACCESS_SHARED
     return {base, 0, nullptr};
   }
@@ -207,8 +379,10 @@ Executor::Rows Executor::locate(const Worker &worker,
 void Executor::copy(Worker &worker, const Program::Step &step, int64_t begin,
                     int64_t end) {
   const Program::Operand &from = step.operands[0], &to = step.operands[1];
-  Rows in = locate(worker, from, begin), out = locate(worker, to, begin);
-  if (step.canAlias && schedule.contiguousChildren(from.slot, begin, end)) {
+  OperandRows in = locate(worker, from, begin);
+  OperandRows out = locate(worker, to, begin);
+  if (step.canAlias &&
+      worker.graph->schedule.contiguousChildren(from.slot, begin, end)) {
     worker.views[to.buffer] = {in.base + in.index[0] * in.stride, in.stride,
                                begin};
     return;
@@ -219,41 +393,40 @@ void Executor::copy(Worker &worker, const Program::Step &step, int64_t begin,
     return;
   }
   for (int64_t r = 0; r < count; ++r) {
-    int64_t source = in.index ? in.index[r] : r;
     int64_t target = out.index ? out.index[r] : r;
     if (target >= 0)
-      std::memcpy(out.base + target * out.stride,
-                  source < 0 ? zeros : in.base + source * in.stride, bytes);
+      std::memcpy(out.base + target * out.stride, in.read(r, zeros), bytes);
   }
 }
 
 void Executor::embed(Worker &worker, const Program::Phase &phase,
                      const Program::Step &step, int64_t begin, int64_t end) {
-  Rows ids = locate(worker, step.operands[0], begin);
+  OperandRows ids = locate(worker, step.operands[0], begin);
   const char *table = locate(worker, step.operands[1], begin).base;
-  Rows out = locate(worker, step.operands[2], begin);
+  OperandRows out = locate(worker, step.operands[2], begin);
   int64_t bytes = step.operands[2].rowBytes;
   for (int64_t r = 0; r < end - begin; ++r) {
     int32_t id;
-    std::memcpy(&id, ids.base + (ids.index ? ids.index[r] : r) * ids.stride,
-                sizeof(id));
+    std::memcpy(&id, ids.read(r, zeros), sizeof(id));
     if (id >= step.tableRows)
-      failId(phase, step, begin + r, id);
+      failId(phase, step.operands[0].buffer, step.operands[1].buffer,
+             step.tableRows, begin + r, id);
     std::memcpy(out.base + r * out.stride, id < 0 ? zeros : table + id * bytes,
                 bytes);
   }
 }
 
-void Executor::failId(const Program::Phase &phase, const Program::Step &step,
-                      int64_t row, int32_t id) const {
-  const espalier_buffer_desc *buffers = program.entry.buffers;
-  const espalier_buffer_desc &ids = buffers[step.operands[0].buffer];
-  const espalier_buffer_desc &table = buffers[step.operands[1].buffer];
+void Executor::failId(const Program::Phase &phase, uint32_t idsBuffer,
+                      uint32_t tableBuffer, int64_t tableRows, int64_t row,
+                      int32_t id) const {
+  const espalier_buffer_desc &ids = program.entry.buffers[idsBuffer];
+  const espalier_buffer_desc &table = program.entry.buffers[tableBuffer];
   std::string where;
   if (phase.rows == ESPALIER_ROWS_STRUCTURES) {
     where = format("structure %lld", (long long)row);
   } else if (phase.rows != ESPALIER_ROWS_ONE) {
-    int64_t v = schedule.vertexOfRow()[row];
+    const Forest &forest = *graphs[phase.graph].forest;
+    int64_t v = graphs[phase.graph].schedule.vertexOfRow()[row];
     int64_t k = forest.structureOf(v);
     where = format("structure %lld, vertex %lld", (long long)k,
                    (long long)(v - forest.structureOffsets[k]));
@@ -262,13 +435,13 @@ void Executor::failId(const Program::Phase &phase, const Program::Step &step,
        "%s%sid %d of '%s' is outside the table '%s', which has %lld rows; ids "
        "and weights must come from the same vocabulary",
        where.c_str(), where.empty() ? "" : ": ", id, ids.name ? ids.name : "?",
-       table.name ? table.name : "?", (long long)step.tableRows);
+       table.name ? table.name : "?", (long long)tableRows);
 }
 
 void Executor::matmul(Worker &worker, const Program::Step &step, int64_t begin,
                       int64_t end) {
-  Rows in = locate(worker, step.operands[0], begin);
-  Rows out = locate(worker, step.operands[1], begin);
+  OperandRows in = locate(worker, step.operands[0], begin);
+  OperandRows out = locate(worker, step.operands[1], begin);
   // The one row of a shared operand has no stride.
   int64_t inBytes = std::max(in.stride, step.operands[0].rowBytes);
   int64_t outBytes = std::max(out.stride, step.operands[1].rowBytes);
@@ -276,15 +449,182 @@ void Executor::matmul(Worker &worker, const Program::Step &step, int64_t begin,
                         outBytes / step.elementBytes, end - begin);
 }
 
-void Executor::kernel(Worker &worker, const Program::Step &step, int64_t begin,
-                      int64_t end) {
+void Executor::kernel(Worker &worker, const Program::Phase &phase,
+                      const Program::Step &step, int64_t begin, int64_t end) {
   espalier_kernel_operand *operands = worker.operands.data();
+  char *trash = worker.scratch.data() + alignUp(program.scratchBytes);
   for (uint32_t o = 0; o < step.operandCount; ++o) {
-    Rows rows = locate(worker, step.operands[o], begin);
+    const Program::Operand &operand = step.operands[o];
+    OperandRows rows = locate(worker, operand, begin);
+    if (operand.access == ESPALIER_ACCESS_ID)
+      for (int64_t r = 0; r < end - begin; ++r)
+        if (rows.index[r] >= operand.matrixRows)
+          failId(phase, operand.slot, operand.buffer, operand.matrixRows,
+                 begin + r, rows.index[r]);
+    bool written = o >= step.operandCount - step.resultCount;
     operands[o] = {rows.base, rows.stride, rows.index,
-                   const_cast<char *>(zeros)};
+                   written ? trash : const_cast<char *>(zeros)};
   }
   step.kernel(operands, 0, end - begin);
+}
+
+template <typename T>
+static void addRow(char *to, const char *from, int64_t bytes) {
+  T *__restrict sum = reinterpret_cast<T *>(to);
+  const T *__restrict more = reinterpret_cast<const T *>(from);
+  for (int64_t i = 0; i < bytes / (int64_t)sizeof(T); ++i)
+    sum[i] += more[i];
+}
+
+void Executor::sumParents(Worker &worker, const Program::Step &step,
+                          int64_t begin, int64_t end) {
+  const Schedule &schedule = worker.graph->schedule;
+  const View &view = worker.views[step.operands[0].buffer];
+  const char *base = view.base + step.operands[0].columnBytes;
+  const int64_t bytes = step.operands[1].rowBytes;
+  const Schedule::ParentSlot *slots = schedule.parentSlots();
+  auto place = [&](int64_t s) {
+    return (slots[s].row - view.first) * view.stride + slots[s].slot * bytes;
+  };
+
+  // One parent each, at equal distances, as in chains and full trees: the sums
+  // are there already.
+  int64_t first = schedule.parentsBegin(begin), count = end - begin;
+  if (step.canAlias && schedule.parentsBegin(end) - first == count) {
+    int64_t origin = place(first);
+    int64_t stride = count > 1 ? place(first + 1) - origin : bytes;
+    bool regular = stride >= bytes;
+    for (int64_t r = 0; regular && r < count; ++r)
+      regular = schedule.parentsBegin(begin + r) == first + r &&
+                place(first + r) == origin + r * stride;
+    if (regular) {
+      worker.views[step.operands[1].buffer] = {
+          const_cast<char *>(base) + origin, stride, begin};
+      return;
+    }
+  }
+
+  OperandRows out = locate(worker, step.operands[1], begin);
+  for (int64_t r = 0; r < count; ++r) {
+    char *to = out.base + r * out.stride;
+    int64_t s = schedule.parentsBegin(begin + r);
+    int64_t last = schedule.parentsBegin(begin + r + 1);
+    if (s == last) {
+      std::memset(to, 0, bytes);
+      continue;
+    }
+    std::memcpy(to, base + place(s), bytes);
+    for (++s; s < last; ++s)
+      step.dtype == ESPALIER_F32 ? addRow<float>(to, base + place(s), bytes)
+                                 : addRow<double>(to, base + place(s), bytes);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Sums over edges and over vertices
+//===----------------------------------------------------------------------===//
+
+void Executor::reduceChildren(Worker &worker, const Program::Step &step,
+                              int64_t begin, int64_t end) {
+  const Program::Operand &from = step.operands[0], &to = step.operands[1];
+  const View &in = worker.views[from.buffer];
+  OperandRows out = locate(worker, to, begin);
+  const int64_t *offsets = worker.graph->edges.offsets();
+  Reduction reduction = step.kind == ESPALIER_STEP_SUM_CHILDREN ? Reduction::Sum
+                        : step.kind == ESPALIER_STEP_MAX_CHILDREN
+                            ? Reduction::Max
+                            : Reduction::Mean;
+  RowReducer reducer(reduction, step.dtype, in.base + from.columnBytes,
+                     in.stride, to.rowBytes);
+  for (int64_t r = begin; r < end; ++r)
+    reducer.reduceRange(offsets[r], offsets[r + 1],
+                        out.base + (r - begin) * out.stride);
+}
+
+void Executor::sumIncomingEdges(Worker &worker, const Program::Step &step,
+                                int64_t begin, int64_t end) {
+  const Program::Operand &from = step.operands[0], &to = step.operands[1];
+  const View &in = worker.views[from.buffer];
+  OperandRows out = locate(worker, to, begin);
+  const EdgeTable &edges = worker.graph->edges;
+  const int64_t *offsets = edges.incomingOffsets();
+  RowReducer reducer(Reduction::Sum, step.dtype, in.base + from.columnBytes,
+                     in.stride, to.rowBytes);
+  for (int64_t r = begin; r < end; ++r)
+    reducer.reduceListed(edges.incoming() + offsets[r],
+                         offsets[r + 1] - offsets[r],
+                         out.base + (r - begin) * out.stride);
+}
+
+void Executor::reduceVertices(Worker &worker, const Program::Step &step,
+                              int64_t begin, int64_t end) {
+  const Program::Operand &from = step.operands[0], &to = step.operands[1];
+  const View &in = worker.views[from.buffer];
+  OperandRows out = locate(worker, to, begin);
+  const BatchGraph &graph = graphOf(from);
+  bool callerOrder =
+      program.entry.buffers[from.buffer].rows == ESPALIER_ROWS_CALLER;
+  RowReducer reducer(
+      step.kind == ESPALIER_STEP_SUM_VERTICES ? Reduction::Sum : Reduction::Max,
+      step.dtype, in.base + from.columnBytes, in.stride, to.rowBytes);
+  for (int64_t k = begin; k < end; ++k) {
+    int64_t first = graph.forest->structureOffsets[k];
+    int64_t last = graph.forest->structureOffsets[k + 1];
+    char *row = out.base + (k - begin) * out.stride;
+    if (callerOrder)
+      reducer.reduceRange(first, last, row);
+    else
+      reducer.reduceListed(graph.schedule.rowOfVertex() + first, last - first,
+                           row);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+void Executor::runReduction(const Program::Step &step, int64_t begin,
+                            int64_t end) {
+  Worker &worker = workers[0];
+  OperandRows operands[4];
+  for (uint32_t o = 0; o < step.operandCount; ++o)
+    operands[o] = locate(worker, step.operands[o], begin);
+  int64_t rows = end - begin;
+  int64_t elementBytes = (int64_t)dtypeSize(step.dtype);
+  auto elements = [&](uint32_t o) {
+    return step.operands[o].rowBytes / elementBytes;
+  };
+  ThreadPool *used =
+      rows * step.costPerRow >= kMinParallelCost ? pool : nullptr;
+  int64_t threads = used ? used->threads() : 1;
+  auto runParts = [&](const auto &reduction) {
+    forEachIndex(used, reduction.parts(),
+                 [&](unsigned, int64_t part) { reduction.run(part); });
+  };
+
+  switch (step.kind) {
+  case ESPALIER_STEP_SUM_ROWS:
+    return runParts(SumRows(step.dtype, operands[0], rows, elements(0),
+                            operands[1].base, zeros));
+  case ESPALIER_STEP_OUTER_SUM: {
+    OuterSum sum(step.dtype, operands[0], elements(0), operands[1], elements(1),
+                 rows, operands[2].base, step.outerStride, zeros, threads);
+    return forEachIndex(used, sum.parts(), [&](unsigned w, int64_t part) {
+      sum.run(part, workers[w].scratch.data());
+    });
+  }
+  case ESPALIER_STEP_COMBINE_ROWS: {
+    const int32_t *first = worker.firstRows.find(operands[0], rows, zeros);
+    for (int64_t r = 0; r < rows; ++r) {
+      int32_t id = -1;
+      if (first[r] == r)
+        std::memcpy(&id, operands[0].read(r, zeros), sizeof(id));
+      std::memcpy(operands[2].base + r * operands[2].stride, &id, sizeof(id));
+    }
+    return runParts(CombineRows(step.dtype, first, operands[1], operands[3],
+                                rows, elements(1), zeros, threads));
+  }
+  }
 }
 
 } // namespace espalier

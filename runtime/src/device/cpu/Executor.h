@@ -7,13 +7,19 @@
 //
 // Phases run one after another, and in a phase over tasks so do the tasks.
 // What is left, rows of one phase or task, is cut into blocks that run in any
-// order, on any worker; a worker runs all steps of a block before the next.
+// order, on any worker; a worker runs all steps of a block before the next. The
+// steps of a phase of reductions run over all its rows, one after another, each
+// cut by columns of its result. Steps over edges run over those of the block's
+// rows, a part of them at a time; the edges of a block with more than its share
+// of them, a vertex with thousands of children, are shared between workers.
 // Nothing here allocates, and names are only looked at to report a failure.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_DEVICE_CPU_EXECUTOR_H
 #define ESPALIER_DEVICE_CPU_EXECUTOR_H
 
+#include "device/cpu/OperandRows.h"
+#include "device/cpu/Reductions.h"
 #include "memory/Arena.h"
 #include "module/Program.h"
 #include "trace/Trace.h"
@@ -24,8 +30,7 @@
 
 namespace espalier {
 
-class Forest;
-class Schedule;
+struct BatchGraph;
 class ThreadPool;
 
 /// Where the rows of a buffer are: row r is at base + (r - first) * stride.
@@ -45,8 +50,12 @@ struct StepTimes {
 /// What one thread of a run needs for itself.
 struct Worker {
   std::vector<View> views;
+  /// That of the phase it is at.
+  const BatchGraph *graph = nullptr;
+  /// program.scratchBytes, rounded up to kAlignment, then program.trashBytes.
   Arena scratch;
   std::vector<espalier_kernel_operand> operands;
+  FirstRows firstRows;
   /// Filled if the run is profiled.
   StepTimes times;
   std::vector<TraceEvent> events;
@@ -64,27 +73,34 @@ struct ExecutorOptions {
 
 class Executor {
 public:
-  /// One run. `views` has the place of every buffer but scratch; `zeros` has
-  /// program.zeroBytes zero bytes. With a pool there is a worker for each of
-  /// its threads; without one the calling thread is workers[0].
-  Executor(const Program &program, const Forest &forest,
-           const Schedule &schedule, const std::vector<View> &views,
-           const char *zeros, std::vector<Worker> &workers, ThreadPool *pool,
+  /// One run over `graphs`, one for each of the entry's. `views` has the place
+  /// of every buffer but scratch; `zeros` has program.zeroBytes zero bytes.
+  /// With a pool there is a worker for each of its threads; without one the
+  /// calling thread is workers[0].
+  Executor(const Program &program, const std::vector<BatchGraph> &graphs,
+           const std::vector<View> &views, const char *zeros,
+           std::vector<Worker> &workers, ThreadPool *pool,
            ExecutorOptions options);
 
   void run();
 
 private:
-  struct Rows;
+  struct Blocks;
   struct Job;
+  struct EdgeJob;
 
   void runRows(const Program::Phase &phase, int64_t begin, int64_t end);
   void runBlock(Worker &worker, const Program::Phase &phase, int64_t begin,
-                int64_t end);
+                int64_t end, bool shareEdges);
+  void runEdges(Worker &worker, const Program::Phase &phase, size_t firstStep,
+                size_t lastStep, int64_t begin, int64_t end, bool share);
   void runStep(Worker &worker, const Program::Phase &phase,
                const Program::Step &step, int64_t begin, int64_t end);
-  void recordStep(Worker &worker, const Program::Phase &phase,
-                  const Program::Step &step, int64_t begin, int64_t end);
+  void dispatch(Worker &worker, const Program::Phase &phase,
+                const Program::Step &step, int64_t begin, int64_t end);
+  void runReduction(const Program::Step &step, int64_t begin, int64_t end);
+  void record(Worker &worker, const Program::Phase &phase,
+              const Program::Step &step, int64_t start, int64_t rows);
 
   void copy(Worker &worker, const Program::Step &step, int64_t begin,
             int64_t end);
@@ -92,18 +108,27 @@ private:
              const Program::Step &step, int64_t begin, int64_t end);
   void matmul(Worker &worker, const Program::Step &step, int64_t begin,
               int64_t end);
-  void kernel(Worker &worker, const Program::Step &step, int64_t begin,
-              int64_t end);
+  void kernel(Worker &worker, const Program::Phase &phase,
+              const Program::Step &step, int64_t begin, int64_t end);
+  void sumParents(Worker &worker, const Program::Step &step, int64_t begin,
+                  int64_t end);
+  void sumIncomingEdges(Worker &worker, const Program::Step &step,
+                        int64_t begin, int64_t end);
+  void reduceChildren(Worker &worker, const Program::Step &step, int64_t begin,
+                      int64_t end);
+  void reduceVertices(Worker &worker, const Program::Step &step, int64_t begin,
+                      int64_t end);
 
-  Rows locate(const Worker &worker, const Program::Operand &operand,
-              int64_t begin) const;
-  [[noreturn]] void failId(const Program::Phase &phase,
-                           const Program::Step &step, int64_t row,
+  OperandRows locate(const Worker &worker, const Program::Operand &operand,
+                     int64_t begin) const;
+  [[noreturn]] void failId(const Program::Phase &phase, uint32_t ids,
+                           uint32_t table, int64_t tableRows, int64_t row,
                            int32_t id) const;
+  const BatchGraph &graphOf(const Program::Operand &operand) const;
+  void noteFailure(int64_t block);
 
   const Program &program;
-  const Forest &forest;
-  const Schedule &schedule;
+  const std::vector<BatchGraph> &graphs;
   const char *zeros;
   std::vector<Worker> &workers;
   ThreadPool *pool;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// out[m x n] = in[m x k] * weight[k x n], where the weight is known at load
-// and m changes from call to call. The weight is packed once into the layout
-// that its backend reads fastest.
+// out[m x n] = in[m x k] * weight[k x n], where m changes from call to call and
+// the weight rarely. It is packed into the layout that its backend reads
+// fastest, and again when its values have changed.
 //
 // f64, and shapes with k = 0 or n = 0, use the built-in kernels
 // (GemmBuiltin.h). For f32 the environment variable ESPALIER_GEMM says what to
@@ -25,16 +25,31 @@
 #ifndef ESPALIER_DEVICE_CPU_GEMM_H
 #define ESPALIER_DEVICE_CPU_GEMM_H
 
+#include "espalier/abi.h"
+
 #include <cstdint>
 #include <memory>
 
 namespace espalier {
 
+/// Where the elements of a k x n weight are: in the columns listed, side by
+/// side, of a row-major matrix, or of the transpose of that.
+struct WeightSource {
+  const void *rows;
+  int64_t stride; // elements between rows
+  const espalier_columns *columns;
+  uint32_t columnsCount;
+  bool transposed;
+};
+
 class PackedWeight {
 public:
-  /// Packs a row-major k x n matrix of `dtype` (ESPALIER_F32 or _F64), which is
-  /// not needed afterwards. Throws UNSUPPORTED for another dtype or if the
-  /// backend cannot be loaded.
+  /// Packs a k x n matrix of `dtype` (ESPALIER_F32 or _F64), which is not
+  /// needed afterwards. Throws UNSUPPORTED for another dtype or if the backend
+  /// cannot be loaded.
+  static std::unique_ptr<PackedWeight>
+  pack(uint32_t dtype, int64_t k, int64_t n, const WeightSource &source);
+  /// The same of a dense row-major matrix.
   static std::unique_ptr<PackedWeight> pack(uint32_t dtype, int64_t k,
                                             int64_t n, const void *rowMajorKxN);
 
@@ -52,6 +67,12 @@ public:
   /// generates code for each m up to 128, in about 0.2 ms).
   virtual void multiply(const void *in, int64_t ldIn, void *out, int64_t ldOut,
                         int64_t m) const = 0;
+
+  /// Packs other values, of the same dtype and shape, in the same memory, in
+  /// parts that threads may do at a time. Nobody may multiply meanwhile. Only
+  /// with one part may it throw.
+  virtual int64_t repackParts() const = 0;
+  virtual void repack(const WeightSource &source, int64_t part) = 0;
 
   int64_t k() const { return inputs; }
   int64_t n() const { return outputs; }

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <utility>
 
 // Let a product and a sum become one fused instruction.
 #if defined(__clang__)
@@ -44,6 +45,10 @@ using Kernel = void (*)(const T *in, int64_t ldIn, int64_t k, const T *panels,
 /// The kernels of one instruction set.
 template <typename T> struct KernelSet {
   int64_t panelWidth;
+  void (*packRows)(const T *from, int64_t stride, int64_t rows, int64_t count,
+                   T *panel);
+  void (*packTransposed)(const T *from, int64_t stride, int64_t rows,
+                         int64_t count, T *panel);
   Kernel<T> narrow[MaxRows];   // narrow[r - 1]: r rows, one panel
   Kernel<T> wide[MaxWideRows]; // wide[r - 1]: r rows, WidePanels[r - 1] panels
 };
@@ -74,20 +79,29 @@ template <typename T> KernelSet<T> chooseKernels(bool widestVectors) {
 
 template <typename T> class BuiltinWeight final : public PackedWeight {
 public:
-  BuiltinWeight(int64_t k, int64_t n, const T *weight,
+  BuiltinWeight(int64_t k, int64_t n, const WeightSource &source,
                 const KernelSet<T> &kernels)
       : PackedWeight(k, n), kernels(kernels) {
-    const int64_t width = kernels.panelWidth;
-    const int64_t elements = k * ((n + width - 1) / width) * width;
+    const int64_t elements = k * panelCount() * kernels.panelWidth;
     panels.reset(static_cast<T *>(
         ::operator new(elements * sizeof(T), std::align_val_t(CacheLine))));
-    T *to = panels.get();
-    for (int64_t column = 0; column < n; column += width)
-      for (int64_t p = 0; p < k; ++p, to += width) {
-        int64_t count = std::min(width, n - column);
-        std::copy_n(weight + p * n + column, count, to);
-        std::fill(to + count, to + width, T(0));
-      }
+    if (elements > 0) // the columns that pad the last panel stay zeros
+      std::fill(panel(panelCount() - 1), panels.get() + elements, T(0));
+    for (int64_t part = 0; part < repackParts(); ++part)
+      repack(source, part);
+  }
+
+  int64_t repackParts() const override {
+    const int64_t panelsPerPart = std::max<int64_t>(
+        1, PartElements / std::max<int64_t>(1, k()) / kernels.panelWidth);
+    return std::max<int64_t>(1, panelCount() / panelsPerPart);
+  }
+
+  void repack(const WeightSource &source, int64_t part) override {
+    const int64_t first = panelCount() * part / repackParts();
+    const int64_t last = panelCount() * (part + 1) / repackParts();
+    source.transposed ? packTransposed(source, first, last)
+                      : packRows(source, first, last);
   }
 
   void multiply(const void *in, int64_t ldIn, void *out, int64_t ldOut,
@@ -109,6 +123,57 @@ private:
   /// the second-level cache while all panels pass.
   static constexpr int64_t CachedInputBytes = 192 << 10;
   static constexpr int64_t MinCachedRows = 4 * MaxRows;
+  /// Elements that are packed at a time by one thread, about.
+  static constexpr int64_t PartElements = 1 << 16;
+  /// Rows whose lines are in the first-level cache while panels are filled.
+  static constexpr int64_t PackRows = 16;
+
+  int64_t panelCount() const {
+    return (n() + kernels.panelWidth - 1) / kernels.panelWidth;
+  }
+  T *panel(int64_t p) const {
+    return panels.get() + p * k() * kernels.panelWidth;
+  }
+
+  /// Fills panels [first, last), some rows at a time.
+  void packRows(const WeightSource &source, int64_t first, int64_t last) {
+    const int64_t width = kernels.panelWidth;
+    for (int64_t row = 0; row < k(); row += PackRows) {
+      const int64_t rows = std::min(PackRows, k() - row);
+      const T *from = static_cast<const T *>(source.rows) + row * source.stride;
+      int64_t column = 0; // of the weight, where `range` begins
+      for (uint32_t c = 0; c < source.columnsCount; ++c) {
+        const espalier_columns &range = source.columns[c];
+        int64_t at = std::max(column, first * width);
+        const int64_t end = std::min(column + range.count, last * width);
+        while (at < end) { // to the end of the range or of the panel
+          const int64_t next = std::min(end, (at / width + 1) * width);
+          kernels.packRows(from + range.begin + (at - column), source.stride,
+                           rows, next - at,
+                           panel(at / width) + row * width + at % width);
+          at = next;
+        }
+        column += range.count;
+      }
+    }
+  }
+
+  /// The same where a panel's columns are rows of the source.
+  void packTransposed(const WeightSource &source, int64_t first, int64_t last) {
+    const int64_t width = kernels.panelWidth;
+    for (int64_t p = first; p < last; ++p) {
+      const int64_t rows = std::min(width, n() - p * width);
+      const T *from =
+          static_cast<const T *>(source.rows) + p * width * source.stride;
+      T *to = panel(p);
+      for (uint32_t c = 0; c < source.columnsCount; ++c) {
+        const espalier_columns &range = source.columns[c];
+        kernels.packTransposed(from + range.begin, source.stride, rows,
+                               range.count, to);
+        to += range.count * width;
+      }
+    }
+  }
 
   /// Cuts `rows` into as few blocks of at most `limit` as possible, of about
   /// the same size.
@@ -157,15 +222,16 @@ private:
 } // namespace
 
 template <typename T>
-std::unique_ptr<PackedWeight>
-packBuiltin(int64_t k, int64_t n, const T *rowMajorKxN, bool widestVectors) {
-  return std::make_unique<BuiltinWeight<T>>(k, n, rowMajorKxN,
+std::unique_ptr<PackedWeight> packBuiltin(int64_t k, int64_t n,
+                                          const WeightSource &source,
+                                          bool widestVectors) {
+  return std::make_unique<BuiltinWeight<T>>(k, n, source,
                                             chooseKernels<T>(widestVectors));
 }
 
-template std::unique_ptr<PackedWeight> packBuiltin<float>(int64_t, int64_t,
-                                                          const float *, bool);
 template std::unique_ptr<PackedWeight>
-packBuiltin<double>(int64_t, int64_t, const double *, bool);
+packBuiltin<float>(int64_t, int64_t, const WeightSource &, bool);
+template std::unique_ptr<PackedWeight>
+packBuiltin<double>(int64_t, int64_t, const WeightSource &, bool);
 
 } // namespace espalier

@@ -21,13 +21,13 @@ namespace espalier {
 /// every processor has. `T` is float or double.
 template <typename T>
 std::unique_ptr<PackedWeight> packBuiltin(int64_t k, int64_t n,
-                                          const T *rowMajorKxN,
+                                          const WeightSource &source,
                                           bool widestVectors = true);
 
 extern template std::unique_ptr<PackedWeight>
-packBuiltin<float>(int64_t, int64_t, const float *, bool);
+packBuiltin<float>(int64_t, int64_t, const WeightSource &, bool);
 extern template std::unique_ptr<PackedWeight>
-packBuiltin<double>(int64_t, int64_t, const double *, bool);
+packBuiltin<double>(int64_t, int64_t, const WeightSource &, bool);
 
 } // namespace espalier
 

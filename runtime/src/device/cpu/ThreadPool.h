@@ -64,6 +64,22 @@ private:
   std::vector<std::thread> workers;
 };
 
+/// Calls `body(worker, index)` for every index in [0, count), which must not
+/// throw, on the threads of `pool`, or on the calling one if it is null.
+template <typename Body>
+void forEachIndex(ThreadPool *pool, int64_t count, const Body &body) {
+  if (!pool || count <= 1) {
+    for (int64_t index = 0; index < count; ++index)
+      body(0u, index);
+    return;
+  }
+  pool->run(
+      [](void *context, unsigned worker, int64_t index) {
+        (*static_cast<const Body *>(context))(worker, index);
+      },
+      const_cast<Body *>(&body), count);
+}
+
 } // namespace espalier
 
 #endif // ESPALIER_DEVICE_CPU_THREADPOOL_H

@@ -171,11 +171,17 @@ class Weight {
 public:
   Weight(int64_t k, int64_t n, const float *rowMajorKxN) : k(k), n(n) {
     using Memory = dnnl::memory;
+    auto any = Memory::desc({n, k, 1}, Memory::data_type::f32,
+                            Memory::format_tag::any);
+    auto descriptor = Product::describe(MaxRows, k, n, any);
+    packed = Memory(descriptor.weights_desc(), engine());
+    repack(rowMajorKxN);
+  }
+
+  void repack(const float *rowMajorKxN) {
+    using Memory = dnnl::memory;
     auto f32 = Memory::data_type::f32;
     const Memory::dims shape = {n, k, 1};
-    auto descriptor = Product::describe(
-        MaxRows, k, n, Memory::desc(shape, f32, Memory::format_tag::any));
-    packed = Memory(descriptor.weights_desc(), engine());
     Memory given(Memory::desc(shape, f32, Memory::dims{1, n, 1}), engine(),
                  const_cast<float *>(rowMajorKxN));
     dnnl::stream stream(engine());
@@ -257,6 +263,10 @@ void *pack(int64_t k, int64_t n, const float *rowMajorKxN) {
   return weight;
 }
 
+bool repack(void *weight, const float *rowMajorKxN) {
+  return succeeds([&] { static_cast<Weight *>(weight)->repack(rowMajorKxN); });
+}
+
 bool multiply(const void *weight, const float *in, int64_t ldIn, float *out,
               int64_t ldOut, int64_t m) {
   if (m <= 0)
@@ -270,8 +280,8 @@ void destroy(void *weight) { delete static_cast<Weight *>(weight); }
 
 const char *error() { return lastError.c_str(); }
 
-const OneDnnBackend backend = {sizeof(OneDnnBackend), pack, multiply, destroy,
-                               error};
+const OneDnnBackend backend = {
+    sizeof(OneDnnBackend), pack, repack, multiply, destroy, error};
 
 } // namespace
 } // namespace espalier

@@ -24,6 +24,8 @@ struct OneDnnBackend {
   uint64_t structSize;
   /// A packed k x n weight (k, n > 0), or null.
   void *(*pack)(int64_t k, int64_t n, const float *rowMajorKxN);
+  /// Packs other values in the same memory. False on failure.
+  bool (*repack)(void *weight, const float *rowMajorKxN);
   /// As PackedWeight::multiply. False on failure.
   bool (*multiply)(const void *weight, const float *in, int64_t ldIn,
                    float *out, int64_t ldOut, int64_t m);

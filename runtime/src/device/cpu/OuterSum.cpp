@@ -1,0 +1,174 @@
+//===- OuterSum.cpp - x^T y over many rows --------------------------------===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "device/cpu/OuterSum.h"
+
+#include "espalier/abi.h"
+#include "memory/Arena.h"
+#include "tensor/Tensor.h"
+
+#include <algorithm>
+#include <cstring>
+
+// Let a product and a sum become one fused instruction.
+#if defined(__clang__)
+#pragma clang fp contract(fast)
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=fast")
+#endif
+
+namespace espalier {
+
+namespace {
+
+/// 6 columns of x times 2 vectors of y, and what the sums are made from, fill
+/// 16 registers.
+constexpr int XWidth = 6;
+constexpr int YVectors = 2;
+/// Rows that are packed at a time: a panel of y, which all panels of x read,
+/// stays in the first-level cache.
+constexpr int64_t DepthRows = 256;
+/// Packed, the columns of x in a part stay in the second-level cache while all
+/// panels of y pass; those of y pass once.
+constexpr int64_t XBytes = 192 << 10;
+constexpr int64_t YBytes = 512 << 10;
+/// Parts for several threads are cut no finer than this many columns of y, so
+/// that packing x again for each costs little.
+constexpr int64_t MinPartColumns = 64;
+/// Rows whose lines are all in the first-level cache while they are packed.
+constexpr int64_t PackRows = 16;
+
+template <typename T> struct KernelSet {
+  int64_t yWidth;
+  void (*packX)(const T *const *from, int64_t rows, int64_t columns,
+                int64_t panelRows, T *to);
+  void (*packY)(const T *const *from, int64_t rows, int64_t columns,
+                int64_t panelRows, T *to);
+  void (*multiply[XWidth])(const T *x, const T *y, int64_t rows, T *out,
+                           int64_t stride, int64_t columns, bool accumulate);
+};
+
+namespace baseline {
+#define ESPALIER_OUTER_TARGET
+#define ESPALIER_OUTER_VECTOR_BYTES 16
+#include "device/cpu/OuterSumKernel.inc"
+} // namespace baseline
+
+#if defined(__x86_64__)
+namespace avx2 {
+#define ESPALIER_OUTER_TARGET __attribute__((target("avx2,fma")))
+#define ESPALIER_OUTER_VECTOR_BYTES 32
+#include "device/cpu/OuterSumKernel.inc"
+} // namespace avx2
+#endif
+
+template <typename T> KernelSet<T> chooseKernels(bool widestVectors) {
+#if defined(__x86_64__)
+  if (widestVectors && __builtin_cpu_supports("avx2") &&
+      __builtin_cpu_supports("fma"))
+    return avx2::kernelSet<T>();
+#endif
+  (void)widestVectors;
+  return baseline::kernelSet<T>();
+}
+
+int64_t roundUp(int64_t value, int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+/// The widest panel of y of any instruction set.
+constexpr int64_t MaxYBytes = YVectors * 32;
+
+/// Columns of x and of y that a part can have.
+int64_t maxXColumns(int64_t size) {
+  return XBytes / (DepthRows * size) / XWidth * XWidth;
+}
+int64_t maxYColumns(int64_t size) {
+  return YBytes / (DepthRows * size) / (MaxYBytes / size) * (MaxYBytes / size);
+}
+
+/// [begin, end) of part `part` of `parts` in `extent`, cut between panels.
+struct Range {
+  int64_t begin, end;
+
+  Range(int64_t extent, int64_t unit, int64_t parts, int64_t part) {
+    int64_t units = (extent + unit - 1) / unit;
+    begin = units * part / parts * unit;
+    end = std::min(extent, units * (part + 1) / parts * unit);
+  }
+  int64_t size() const { return end - begin; }
+};
+
+} // namespace
+
+int64_t OuterSum::scratchBytes(uint32_t dtype, int64_t k, int64_t n) {
+  int64_t size = (int64_t)dtypeSize(dtype);
+  int64_t xColumns = std::min(maxXColumns(size), roundUp(k, XWidth));
+  int64_t yColumns = std::min(maxYColumns(size), roundUp(n, MaxYBytes / size));
+  return (xColumns + yColumns) * DepthRows * size + kAlignment;
+}
+
+OuterSum::OuterSum(uint32_t dtype, OperandRows x, int64_t k, OperandRows y,
+                   int64_t n, int64_t rows, char *out, int64_t stride,
+                   const char *zeros, int64_t threads, bool widestVectors)
+    : dtype(dtype), x(x), y(y), k(k), n(n), rows(rows), out(out),
+      stride(stride), zeros(zeros), widestVectors(widestVectors) {
+  int64_t size = (int64_t)dtypeSize(dtype);
+  // A part that is cut between panels may have one more than the average.
+  kParts = k <= maxXColumns(size) ? 1 : k / (maxXColumns(size) - XWidth) + 1;
+  int64_t fit = maxYColumns(size);
+  nParts = n <= fit ? 1 : n / (fit - MaxYBytes / size) + 1;
+  if (threads > 1)
+    nParts = std::max(nParts, std::min(n / MinPartColumns, 2 * threads));
+  if (k == 0 || n == 0)
+    kParts = nParts = 0;
+}
+
+template <typename T> void OuterSum::runAs(int64_t part, char *scratch) const {
+  const KernelSet<T> kernels = chooseKernels<T>(widestVectors);
+  const int64_t width = kernels.yWidth;
+  const Range ks(k, XWidth, kParts, part / nParts);
+  const Range ns(n, MaxYBytes / (int64_t)sizeof(T), nParts, part % nParts);
+  T *to = reinterpret_cast<T *>(out) + ks.begin * stride + ns.begin;
+  if (rows == 0)
+    for (int64_t i = 0; i < ks.size(); ++i)
+      std::fill_n(to + i * stride, ns.size(), T(0));
+
+  // The panels of y are read as whole vectors.
+  T *yPanels = reinterpret_cast<T *>(scratch);
+  T *xPanels = yPanels + roundUp(ns.size(), width) * DepthRows;
+  const int64_t pieces = (rows + DepthRows - 1) / DepthRows;
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    // Pieces of about equal size.
+    const int64_t begin = rows * piece / pieces;
+    const int64_t depth = rows * (piece + 1) / pieces - begin;
+    for (int64_t r = 0; r < depth; r += PackRows) {
+      const T *xRows[PackRows], *yRows[PackRows];
+      const int64_t count = std::min(PackRows, depth - r);
+      for (int64_t i = 0; i < count; ++i) {
+        const char *xRow = x.read(begin + r + i, zeros);
+        const char *yRow = y.read(begin + r + i, zeros);
+        xRows[i] = reinterpret_cast<const T *>(xRow) + ks.begin;
+        yRows[i] = reinterpret_cast<const T *>(yRow) + ns.begin;
+      }
+      kernels.packX(xRows, count, ks.size(), depth, xPanels + r * XWidth);
+      kernels.packY(yRows, count, ns.size(), depth, yPanels + r * width);
+    }
+    for (int64_t column = 0; column < ns.size(); column += width)
+      for (int64_t i = 0; i < ks.size(); i += XWidth)
+        kernels.multiply[std::min<int64_t>(XWidth, ks.size() - i) - 1](
+            xPanels + i * depth, yPanels + column * depth, depth,
+            to + i * stride + column, stride,
+            std::min(width, ns.size() - column), piece > 0);
+  }
+}
+
+void OuterSum::run(int64_t part, char *scratch) const {
+  dtype == ESPALIER_F32 ? runAs<float>(part, scratch)
+                        : runAs<double>(part, scratch);
+}
+
+} // namespace espalier
