@@ -241,13 +241,14 @@ private:
         claim(join.getInner(), place);
       } else if (auto yield = dyn_cast<vertex::YieldOp>(op)) {
         // Before the loop's own visit: its body is walked first in reverse.
-        auto tasks = cast<vertex::TasksOp>(yield->getParentOp());
+        Operation *loop = yield->getParentOp();
         for (auto [value, result] :
-             llvm::zip(yield.getValues(), tasks.getOutputs()))
+             llvm::zip(yield.getValues(), loop->getResults()))
           claim(value, destination(result));
-        for (auto [init, result] :
-             llvm::zip(tasks.getInits(), tasks.getOutputs()))
-          claim(init, destination(result));
+        if (auto tasks = dyn_cast<vertex::TasksOp>(loop))
+          for (auto [init, result] :
+               llvm::zip(tasks.getInits(), tasks.getOutputs()))
+            claim(init, destination(result));
       }
     });
   }

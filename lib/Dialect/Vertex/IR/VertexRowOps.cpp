@@ -86,15 +86,15 @@ struct SelectOfJoin : OpRewritePattern<SelectRowsOp> {
 } // namespace
 
 namespace {
-/// Rows are scattered to a table where they were made, and rows of zeros not at
-/// all.
-struct ScatterOfPushedRows : OpRewritePattern<nn::ScatterRowsOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(nn::ScatterRowsOp op,
+/// Rows are added to a table, by scatter_rows or combine_rows, where they were
+/// made, and rows of zeros not at all.
+template <typename Op> struct AddPushedRowsByIds : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
-    auto push = op.getRows().getDefiningOp<PushRowsOp>();
+    auto push = op.getRows().template getDefiningOp<PushRowsOp>();
     if (!push)
-      return rewriter.notifyMatchFailure(op, "scatters no pushed rows");
+      return rewriter.notifyMatchFailure(op, "adds no pushed rows");
     Value rows = push.getRows();
     Place place = Place::all;
     if (auto join = rows.getDefiningOp<JoinRowsOp>()) {
@@ -112,7 +112,7 @@ struct ScatterOfPushedRows : OpRewritePattern<nn::ScatterRowsOp> {
     }
     Value ids = PullRowsOp::create(rewriter, op.getLoc(), push.getGraph(),
                                    op.getIds(), place);
-    rewriter.replaceOpWithNewOp<nn::ScatterRowsOp>(op, op.getType(), rows, ids);
+    rewriter.replaceOpWithNewOp<Op>(op, op->getResultTypes(), rows, ids);
     return success();
   }
 };
@@ -120,7 +120,8 @@ struct ScatterOfPushedRows : OpRewritePattern<nn::ScatterRowsOp> {
 
 void PushRowsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
-  patterns.add<ScatterOfPushedRows>(context);
+  patterns.add<AddPushedRowsByIds<nn::ScatterRowsOp>,
+               AddPushedRowsByIds<nn::CombineRowsOp>>(context);
 }
 
 void SelectRowsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
