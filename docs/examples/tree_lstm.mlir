@@ -5,6 +5,8 @@
 // child's h, then the right child's.
 //
 // Entry `classify`: `logits`, a row a tree, and `hidden`, a row a vertex.
+// Entry `loss`, to train by: the cross entropy of the label of every vertex (-1:
+// it has none), and whether each vertex is classified correctly.
 
 vertex.func @tree_lstm(%W: tensor<300x1280xf32>, %U: tensor<512x1280xf32>,
                        %b: tensor<1280xf32>)
@@ -63,4 +65,29 @@ func.func @classify(
   %logits = nn.dense %root, %head_W, %head_b
       : tensor<?x256xf32>, tensor<256x5xf32>, tensor<5xf32>
   return %logits, %hidden : tensor<?x5xf32>, tensor<?x256xf32>
+}
+
+func.func @loss(
+    %trees: !vertex.graph {nn.input = "trees"},
+    %word: tensor<?xi32> {nn.input = "word"},
+    %label: tensor<?xi32> {nn.input = "label"},
+    %embedding: tensor<20000x300xf32> {nn.param = "embedding"},
+    %W: tensor<300x1280xf32> {nn.param = "W"},
+    %U: tensor<512x1280xf32> {nn.param = "U"},
+    %b: tensor<1280xf32> {nn.param = "b"},
+    %head_W: tensor<256x5xf32> {nn.param = "head.W"},
+    %head_b: tensor<5xf32> {nn.param = "head.b"})
+    -> (tensor<?xf32> {nn.output = "loss"},
+        tensor<?xi32> {nn.output = "correct"}) {
+  %x = nn.embedding %embedding[%word] : tensor<20000x300xf32>, tensor<?xi32>
+  %hidden = vertex.apply @tree_lstm(%W, %U, %b) over %trees
+      pull("word" = %x) -> "hidden"
+      : (tensor<300x1280xf32>, tensor<512x1280xf32>, tensor<1280xf32>),
+        (tensor<?x300xf32>) -> tensor<?x256xf32>
+  %logits = nn.dense %hidden, %head_W, %head_b
+      : tensor<?x256xf32>, tensor<256x5xf32>, tensor<5xf32>
+  %loss = nn.softmax_cross_entropy %logits, %label
+      : tensor<?x5xf32>, tensor<?xi32>
+  %correct = nn.correct %logits, %label : tensor<?x5xf32>, tensor<?xi32>
+  return %loss, %correct : tensor<?xf32>, tensor<?xi32>
 }

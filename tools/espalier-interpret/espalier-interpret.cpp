@@ -143,15 +143,12 @@ static FailureOr<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
   SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
   std::string names;
   for (func::FuncOp function : functions) {
-    if (function.getName() == name || (name.empty() && functions.size() == 1))
+    if (function.getName() == name || name.empty())
       return function;
     names += (names.empty() ? "'" : ", '") + function.getName().str() + "'";
   }
   if (names.empty())
     return module.emitError("has no func.func to evaluate");
-  if (name.empty())
-    return module.emitError("has several entries; choose one with --entry: ")
-           << names;
   return module.emitError("has no entry '")
          << name << "'; expected one of " << names;
 }

@@ -24,16 +24,12 @@ const espalier_entry &findEntry(const espalier_model &model,
   std::string names;
   for (uint32_t i = 0; i != model.entry_count; ++i) {
     const espalier_entry &entry = model.entries[i];
-    if (name == entry.name || (name.empty() && model.entry_count == 1))
+    if (name == entry.name || name.empty())
       return entry;
     names += (names.empty() ? "'" : ", '") + std::string(entry.name) + "'";
   }
   if (names.empty())
     fail(ESPALIER_NOT_FOUND, "the model '%s' has no entries", model.name);
-  if (name.empty())
-    fail(ESPALIER_INVALID_ARGUMENT,
-         "the model '%s' has several entries; choose one with --entry: %s",
-         model.name, names.c_str());
   fail(ESPALIER_NOT_FOUND,
        "the model '%s' has no entry '%s'; expected one of %s", model.name,
        name.c_str(), names.c_str());

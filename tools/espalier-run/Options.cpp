@@ -99,7 +99,7 @@ std::optional<Options> parseOptions(int argc, char **argv) {
       ->required()
       ->type_name("MODEL.so");
   app.add_option("--entry", options.entry,
-                 "The entry to run; not needed if the model has only one")
+                 "The entry to run; the model's first if none is given")
       ->type_name("NAME");
   app.add_flag("--describe", options.describe,
                "Print the model's entries, arguments, parameters, results and "

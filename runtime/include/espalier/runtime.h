@@ -118,7 +118,7 @@ ESPALIER_API espalier_status espalier_weights_open(const char *path,
  * INVALID_ARGUMENT if a name is there twice. */
 ESPALIER_API espalier_status espalier_weights_create(
     const espalier_named_tensor *tensors, size_t count, espalier_weights **out);
-/* Random weights for `entry` (NULL: the module's only entry) of `module`:
+/* Random weights for `entry` (NULL: the module's first entry) of `module`:
  * uniform in +-sqrt(6 / (fan_in + fan_out)) for matrices, zero for vectors;
  * the same seed gives the same weights on every machine. */
 ESPALIER_API espalier_status
@@ -212,7 +212,7 @@ typedef enum espalier_policy {
 typedef struct espalier_session_options {
   uint32_t struct_size; /* sizeof(espalier_session_options) */
   uint32_t policy;      /* espalier_policy */
-  const char *entry;    /* NULL: the module's only entry */
+  const char *entry;    /* NULL: the module's first entry */
   /* 0: one. Of several runs at a time one uses them, the others only the
    * thread that called; results are the same. */
   uint32_t threads;

@@ -289,7 +289,7 @@ struct SessionOptions {
   espalier_policy policy = ESPALIER_POLICY_BATCHED;
   unsigned threads = 1;
   bool profile = false;
-  /// Empty: the module's only entry.
+  /// Empty: the module's first entry.
   std::string entry;
 };
 

@@ -137,16 +137,12 @@ const espalier_entry &Module::entry(const char *name) const {
   std::string names;
   for (uint32_t e = 0; e < tables->entry_count; ++e) {
     const espalier_entry &entry = tables->entries[e];
-    if (name ? !std::strcmp(entry.name, name) : tables->entry_count == 1)
+    if (!name || !std::strcmp(entry.name, name))
       return entry;
     names += (names.empty() ? "'" : ", '") + std::string(entry.name) + "'";
   }
   if (tables->entry_count == 0)
     fail(ESPALIER_NOT_FOUND, "model '%s' has no entry", tables->name);
-  if (!name)
-    fail(ESPALIER_INVALID_ARGUMENT,
-         "model '%s' has %u entries, so one must be named: %s", tables->name,
-         tables->entry_count, names.c_str());
   fail(ESPALIER_NOT_FOUND, "model '%s' has no entry '%s'; it has %s",
        tables->name, name, names.c_str());
 }

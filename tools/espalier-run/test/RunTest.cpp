@@ -253,8 +253,6 @@ TEST_F(RunTest, CommandLinesThatMakeNoSense) {
   expectError(model("--structures t.ptb --input a=b --input a=c"), "twice");
   expectError(model("--structures t.ptb --input a=b"),
               "no such argument; it has 'word'");
-  expectError(run("'" ESPALIER_TEST_MODEL "' --structures t.ptb"),
-              "choose one with --entry: 'classify', 'encode'");
   expectError(run("'" ESPALIER_TEST_MODEL "' --structures t.ptb --entry e"),
               "no entry 'e'");
   expectError(
