@@ -50,6 +50,14 @@ void Program::addStep(Step step, RowSpace space, std::optional<Rows> loop) {
              ArrayRef(earlier.operands).take_back(earlier.results))
           fits &= written.buffer != operand.buffer;
     }
+  // Rows found by ids may be any block's.
+  if (fits)
+    for (const Operand &written :
+         ArrayRef(step.operands).take_back(step.results))
+      if (written.access == Access::id)
+        for (const Step &earlier : phases.back().steps)
+          for (const Operand &used : earlier.operands)
+            fits &= used.buffer != written.buffer;
   if (!fits)
     phases.push_back({"", rows, space.graph, {}});
   open = true;
