@@ -42,6 +42,8 @@ static StringRef describe(Rows rows) {
     return "the vertices in the caller's order";
   case Rows::structures:
     return "the structures";
+  case Rows::edges:
+    return "the edges";
   default:
     return stringifyRows(rows);
   }
@@ -163,13 +165,41 @@ LogicalResult RowSpaces::visit(Operation *op) {
         RowSpace ran = at(tasks.getGraph(), rowsAt(tasks.getPlace()));
         LogicalResult result = success();
         Block &body = tasks.getBody().front();
+        RowSpace edges = at(tasks.getGraph(), Rows::edges);
+        size_t first = tasks.getStates(), last = first + tasks.getEdgeStates();
         for (ValueRange values :
-             {ValueRange(tasks.getEager()), ValueRange(tasks.getOutputs()),
-              ValueRange(body.getArguments()),
+             {ValueRange(tasks.getOutputs()), ValueRange(body.getArguments()),
               ValueRange(body.getTerminator()->getOperands())})
-          for (Value value : values)
-            result = both(result, fix(value, ran, op));
+          for (auto [index, value] : llvm::enumerate(values))
+            result = both(
+                result,
+                fix(value, first <= index && index < last ? edges : ran, op));
+        for (Value value : tasks.getEager())
+          result = both(result, fix(value, ran, op));
         return result;
+      })
+      .Case([&](EdgeChildRowsOp child) {
+        return both(
+            fix(child.getRows(), at(child.getGraph(), Rows::vertices), op),
+            fix(child.getResult(), at(child.getGraph(), Rows::edges), op));
+      })
+      .Case([&](EdgeParentRowsOp parent) {
+        return both(
+            fix(parent.getRows(),
+                at(parent.getGraph(), rowsAt(parent.getPlace())), op),
+            fix(parent.getResult(), at(parent.getGraph(), Rows::edges), op));
+      })
+      .Case([&](ReduceEdgeRowsOp reduce) {
+        return both(
+            fix(reduce.getRows(), at(reduce.getGraph(), Rows::edges), op),
+            fix(reduce.getResult(),
+                at(reduce.getGraph(), rowsAt(reduce.getPlace())), op));
+      })
+      .Case([&](GatherParentEdgeRowsOp gather) {
+        return both(
+            fix(gather.getRows(), at(gather.getGraph(), Rows::edges), op),
+            fix(gather.getResult(),
+                at(gather.getGraph(), rowsAt(gather.getPlace())), op));
       })
       .Case([&](GatherParentRowsOp gather) {
         return fix(gather.getResult(),

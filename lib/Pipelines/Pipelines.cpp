@@ -19,6 +19,7 @@ using namespace espalier;
 void espalier::buildBatchingPipeline(OpPassManager &manager,
                                      const PipelineOptions &options) {
   manager.addPass(createCanonicalizerPass());
+  manager.addPass(vertex::createHoistChildOperatorsPass());
   if (options.gradient || !options.train.empty()) {
     vertex::DifferentiatePassOptions derivative;
     derivative.entry = options.loss;

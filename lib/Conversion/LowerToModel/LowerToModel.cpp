@@ -190,11 +190,13 @@ private:
   /// somewhere, rather than only saying where they are.
   static bool isMade(Value value) {
     Operation *op = value.getDefiningOp();
-    return op && (isa<nn::MatmulOp, nn::EmbeddingOp, nn::RowKernelOpInterface,
-                      nn::SumRowsOp, nn::OuterSumOp, nn::CombineRowsOp,
-                      nn::UpdateRowsOp, vertex::JoinRowsOp,
-                      vertex::SpreadRowsOp, vertex::GatherParentRowsOp>(op) ||
-                  (isa<tensor::ConcatOp>(op) && !isWeight(op)));
+    return op &&
+           (isa<nn::MatmulOp, nn::EmbeddingOp, nn::RowKernelOpInterface,
+                nn::SumRowsOp, nn::OuterSumOp, nn::CombineRowsOp,
+                nn::UpdateRowsOp, vertex::JoinRowsOp, vertex::SpreadRowsOp,
+                vertex::GatherParentRowsOp, vertex::GatherParentEdgeRowsOp,
+                vertex::ReduceEdgeRowsOp>(op) ||
+            (isa<tensor::ConcatOp>(op) && !isWeight(op)));
   }
 
   /// Whether `op` puts columns of weights together, for a product to read.
@@ -400,10 +402,12 @@ private:
             [&](auto roots) { return lowerRoots(roots, roots.getRows()); })
         .Case<vertex::GatherRowsOp, vertex::SpreadRowsOp, vertex::JoinRowsOp,
               vertex::TasksOp, vertex::ReversedTasksOp,
-              vertex::GatherParentRowsOp, vertex::ChildRowsOp,
-              vertex::AtRootsOp, nn::MatmulOp, nn::EmbeddingOp, nn::SumRowsOp,
-              nn::OuterSumOp, nn::CombineRowsOp, nn::UpdateRowsOp,
-              func::ReturnOp, tensor::ConcatOp, tensor::ExtractSliceOp>(
+              vertex::GatherParentRowsOp, vertex::GatherParentEdgeRowsOp,
+              vertex::EdgeChildRowsOp, vertex::EdgeParentRowsOp,
+              vertex::ReduceEdgeRowsOp, vertex::ChildRowsOp, vertex::AtRootsOp,
+              nn::MatmulOp, nn::EmbeddingOp, nn::SumRowsOp, nn::OuterSumOp,
+              nn::CombineRowsOp, nn::UpdateRowsOp, func::ReturnOp,
+              tensor::ConcatOp, tensor::ExtractSliceOp>(
             [&](auto known) { return lowerOp(known); })
         .Case<nn::RowKernelOpInterface>(
             [&](auto kernel) { return lowerKernel(kernel); })
@@ -487,10 +491,56 @@ private:
   }
 
   LogicalResult lowerOp(vertex::GatherParentRowsOp op) {
-    Operand scattered = views.lookup(op.getRows());
+    return lowerSumOfParents(op, op.getRows());
+  }
+  LogicalResult lowerOp(vertex::GatherParentEdgeRowsOp op) {
+    return lowerSumOfParents(op, op.getRows());
+  }
+
+  LogicalResult lowerSumOfParents(Operation *op, Value scattered) {
+    Value result = op->getResult(0);
+    Operand place = destination(result);
+    Step step(StepKind::sum_parents, op->getLoc());
+    step.operands = {views.lookup(scattered), place};
+    step.results = 1;
+    addStep(std::move(step), running(result));
+    view(result) = readable(place, result);
+    return success();
+  }
+
+  LogicalResult lowerOp(vertex::EdgeChildRowsOp op) {
+    return lowerEndOfEdge(op, op.getRows(), Access::edge_child);
+  }
+  LogicalResult lowerOp(vertex::EdgeParentRowsOp op) {
+    return lowerEndOfEdge(op, op.getRows(), Access::edge_parent);
+  }
+
+  LogicalResult lowerEndOfEdge(Operation *op, Value rows, Access access) {
+    FailureOr<Operand> source = viewOf(rows, op);
+    if (failed(source))
+      return failure();
+    Operand end = *source;
+    // What is the same for all vertices is the same for all edges.
+    if (end.access != Access::shared) {
+      if (end.access != Access::row)
+        end = materialize(end, rows, op->getLoc());
+      end.access = access;
+    }
+    view(op->getResult(0)) = end;
+    return success();
+  }
+
+  LogicalResult lowerOp(vertex::ReduceEdgeRowsOp op) {
+    FailureOr<Operand> source = viewOf(op.getRows(), op);
+    if (failed(source))
+      return failure();
+    Operand edges = *source;
+    if (edges.access != Access::row)
+      edges = materialize(edges, op.getRows(), op.getLoc());
     Operand place = destination(op.getResult());
-    Step step(StepKind::sum_parents, op.getLoc());
-    step.operands = {scattered, place};
+    Step step(StepKind::reduce_children, op.getLoc());
+    step.reduction = static_cast<model::Reduction>(op.getReduction());
+    step.operands = {edges, place};
     step.results = 1;
     addStep(std::move(step), running(op.getResult()));
     view(op.getResult()) = readable(place, op.getResult());
@@ -502,12 +552,12 @@ private:
     graph.arity = std::max<int64_t>(graph.arity, op.getArity());
     Block &body = op.getBody().front();
     for (auto [index, argument] : llvm::enumerate(body.getArguments())) {
-      if (index < op.getStates()) {
+      size_t states = op.getStates() + op.getEdgeStates();
+      if (index < states) {
         view(argument) = destination(op.getOutputs()[index]);
         continue;
       }
-      FailureOr<Operand> eager =
-          viewOf(op.getEager()[index - op.getStates()], op);
+      FailureOr<Operand> eager = viewOf(op.getEager()[index - states], op);
       if (failed(eager))
         return failure();
       view(argument) = *eager;

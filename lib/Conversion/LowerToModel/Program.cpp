@@ -31,7 +31,8 @@ int64_t Program::addWeight(const Weight &weight) {
 }
 
 void Program::addStep(Step step, RowSpace space, std::optional<Rows> loop) {
-  Rows rows = loop.value_or(space.rows);
+  step.overEdges = space.rows == Rows::edges;
+  Rows rows = loop.value_or(step.overEdges ? Rows::inner : space.rows);
   bool fits = open && !phases.empty() && phases.back().rows == rows &&
               phases.back().graph == space.graph &&
               phases.back().steps.back().reduces() == step.reduces();
@@ -91,7 +92,8 @@ void Program::finish() {
     if (buffer.kind != BufferKind::dynamic)
       continue;
     const Phase *home = nullptr;
-    bool local = buffer.space.rows != Rows::one;
+    bool local =
+        buffer.space.rows != Rows::one && buffer.space.rows != Rows::edges;
     for (const Phase &phase : phases)
       for (const Step &step : phase.steps)
         for (const Operand &operand : step.operands) {
@@ -165,7 +167,7 @@ void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
       switch (step.kind) {
       case StepKind::copy:
         model::CopyOp::create(builder, step.loc, buffer(0), buffer(1),
-                              at(operands[0]), at(operands[1]));
+                              at(operands[0]), at(operands[1]), step.overEdges);
         break;
       case StepKind::embed:
         model::EmbedOp::create(builder, step.loc, buffer(0), buffer(1),
@@ -173,9 +175,14 @@ void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
                                at(operands[2]));
         break;
       case StepKind::matmul:
-        model::MatmulOp::create(builder, step.loc, buffer(0),
-                                weightValues[step.weight], buffer(1),
-                                at(operands[0]), at(operands[1]));
+        model::MatmulOp::create(
+            builder, step.loc, buffer(0), weightValues[step.weight], buffer(1),
+            at(operands[0]), at(operands[1]), step.overEdges);
+        break;
+      case StepKind::reduce_children:
+        model::ReduceChildrenOp::create(builder, step.loc, step.reduction,
+                                        buffer(0), buffer(1), at(operands[0]),
+                                        at(operands[1]));
         break;
       case StepKind::sum_parents:
         model::SumParentsOp::create(builder, step.loc, buffer(0), buffer(1),
@@ -206,7 +213,7 @@ void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
         }
         model::LaunchOp::create(builder, step.loc, step.kernel, values, ids,
                                 builder.getArrayAttr(places), step.results,
-                                step.flops, step.bytes);
+                                step.flops, step.bytes, step.overEdges);
         break;
       }
       }

@@ -52,6 +52,7 @@ enum class StepKind {
   matmul,
   launch,
   sum_parents,
+  reduce_children,
   sum_rows,
   outer_sum,
   combine_rows
@@ -66,6 +67,10 @@ struct Step {
   bool reduces() const { return kind >= StepKind::sum_rows; }
   int64_t results = 0;
   int64_t weight = -1;
+  /// Of a reduction of children.
+  model::Reduction reduction = model::Reduction::sum;
+  /// It runs over the edges of its phase's rows.
+  bool overEdges = false;
   std::string kernel;
   int64_t flops = 0, bytes = 0;
 };
@@ -88,7 +93,7 @@ struct Program {
   /// The number of an equal weight, if there is one.
   int64_t addWeight(const Weight &weight);
   /// Appends a step over `space`, or over `loop` if that is set, to the last
-  /// phase if it may run there, otherwise to a new one.
+  /// phase. A step over edges runs in a phase over their parents if it may run there, otherwise to a new one.
   void addStep(Step step, RowSpace space, std::optional<model::Rows> loop);
   /// The next step starts a new phase.
   void closePhase() { open = false; }

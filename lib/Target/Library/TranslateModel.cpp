@@ -268,11 +268,12 @@ private:
   llvm::Constant *step(uint32_t kind, ArrayRef<llvm::Constant *> operands,
                        const Twine &text, uint32_t results = 1,
                        llvm::Constant *kernel = nullptr, uint32_t weight = 0,
-                       int64_t flops = 0, int64_t bytes = 0) {
+                       int64_t flops = 0, int64_t bytes = 0,
+                       bool overEdges = false) {
     return structure({word(kind), word(operands.size()), array(operands),
                       string(text.str()), kernel ? kernel : null(),
-                      word(weight), word(results), /*over_edges=*/word(0),
-                      word(0), number(flops), number(bytes)});
+                      word(weight), word(results), word(overEdges), word(0),
+                      number(flops), number(bytes)});
   }
 
   llvm::Constant *emitStep(Operation *op) {
@@ -283,7 +284,7 @@ private:
                       {operand(copy.getSource(), copy.getSourceAt()),
                        operand(copy.getTarget(), copy.getTargetAt())},
                       "copy " + describe(copy.getSourceAt()), 1, nullptr, 0, 0,
-                      bytes);
+                      bytes, copy.getOverEdges());
         })
         .Case([&](model::EmbedOp embed) {
           int64_t bytes = 2 * rowBytes(embed.getTarget(), embed.getTargetAt());
@@ -303,7 +304,7 @@ private:
                        operand(matmul.getTarget(), matmul.getTargetAt())},
                       "matmul " + Twine(k) + "x" + Twine(n), 1, nullptr,
                       weightNumbers.lookup(matmul.getWeight()), 2 * k * n,
-                      bytes);
+                      bytes, matmul.getOverEdges());
         })
         .Case([&](model::SumParentsOp sum) {
           int64_t bytes = 2 * rowBytes(sum.getTarget(), sum.getTargetAt());
@@ -312,6 +313,16 @@ private:
                        operand(sum.getTarget(), sum.getTargetAt())},
                       "sum parents", 1, nullptr, 0,
                       sum.getTargetAt().getElements(), bytes);
+        })
+        .Case([&](model::ReduceChildrenOp reduce) {
+          auto kind = static_cast<uint32_t>(reduce.getReduction());
+          int64_t bytes =
+              2 * rowBytes(reduce.getTarget(), reduce.getTargetAt());
+          return step(ESPALIER_STEP_SUM_CHILDREN + kind,
+                      {operand(reduce.getSource(), reduce.getSourceAt()),
+                       operand(reduce.getTarget(), reduce.getTargetAt())},
+                      stringifyReduction(reduce.getReduction()) + " children",
+                      1, nullptr, 0, reduce.getTargetAt().getElements(), bytes);
         })
         .Case([&](model::SumRowsOp sum) {
           return step(ESPALIER_STEP_SUM_ROWS,
@@ -355,10 +366,10 @@ private:
               slot = bufferNumbers.lookup(*ids++);
             operands.push_back(operand(buffer, at, slot));
           }
-          return step(ESPALIER_STEP_KERNEL, operands, launch.getKernel(),
-                      launch.getWritten(),
-                      module.getFunction(launch.getKernel()), 0,
-                      launch.getFlops(), launch.getBytes());
+          return step(
+              ESPALIER_STEP_KERNEL, operands, launch.getKernel(),
+              launch.getWritten(), module.getFunction(launch.getKernel()), 0,
+              launch.getFlops(), launch.getBytes(), launch.getOverEdges());
         });
   }
 

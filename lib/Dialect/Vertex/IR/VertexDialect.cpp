@@ -9,6 +9,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -22,6 +23,12 @@ using namespace espalier::vertex;
 
 #define GET_ATTRDEF_CLASSES
 #include "espalier/Dialect/Vertex/IR/VertexAttrs.cpp.inc"
+
+SmallVector<Value> espalier::vertex::getReadValues(Operation *op) {
+  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  return values.takeVector();
+}
 
 void VertexDialect::initialize() {
   addTypes<

@@ -129,19 +129,25 @@ ScatterOp FuncOp::getScatter() {
   return scatters.empty() ? ScatterOp() : *scatters.begin();
 }
 
-/// The name under which `op` pulls from outside; null if it does not.
-static StringAttr getPullName(Operation *op) {
+/// The names under which `op` pulls from outside, with the values pulled.
+static SmallVector<std::pair<StringAttr, Value>> getPulls(Operation *op) {
+  SmallVector<std::pair<StringAttr, Value>> pulls;
   if (auto pull = dyn_cast<PullOp>(op))
-    return pull.getNameAttr();
-  if (auto pull = dyn_cast<PullChildOp>(op))
-    return pull.getNameAttr();
-  return StringAttr();
+    pulls.push_back({pull.getNameAttr(), pull.getRow()});
+  else if (auto pull = dyn_cast<PullChildOp>(op))
+    pulls.push_back({pull.getNameAttr(), pull.getRow()});
+  else if (auto scatter = dyn_cast<ScatterChildrenOp>(op))
+    for (auto [name, argument] :
+         llvm::zip(scatter.getNames(), scatter.getBody().getArguments()))
+      pulls.push_back({cast<StringAttr>(name), argument});
+  return pulls;
 }
 
 Type FuncOp::getPulledType(StringRef name) {
   for (Operation &op : getBody().getOps())
-    if (StringAttr pulled = getPullName(&op); pulled && pulled == name)
-      return op.getResult(0).getType();
+    for (auto [pulled, value] : getPulls(&op))
+      if (pulled == name)
+        return value.getType();
   return Type();
 }
 
@@ -221,8 +227,8 @@ LogicalResult FuncOp::verifyRegions() {
       }
       scatter = other;
     }
-    if (StringAttr name = getPullName(&op)) {
-      Type type = op.getResult(0).getType();
+    for (auto [name, value] : getPulls(&op)) {
+      Type type = value.getType();
       auto [it, inserted] = pulled.try_emplace(name.getValue(), type);
       if (!inserted && it->second != type)
         return op.emitOpError("[F4] pulls ")
@@ -236,8 +242,9 @@ LogicalResult FuncOp::verifyRegions() {
       emitted = reduce.getName();
     if (op.hasTrait<Emits>() && !pushed.insert(emitted).second)
       return op.emitOpError("[F4] pushes \"") << emitted << "\" a second time";
-    if (getReversed() ? isa<GatherOp, ScatterOp>(op)
-                      : isa<GatherParentsOp, ScatterChildOp>(op))
+    if (getReversed()
+            ? isa<GatherOp, ScatterOp, MapChildrenOp>(op)
+            : isa<GatherParentsOp, ScatterChildOp, ScatterChildrenOp>(op))
       return op.emitOpError("[F8] does not belong in @")
              << getSymName() << ", which is "
              << (getReversed() ? "reversed: it gathers from parents and "
@@ -337,6 +344,41 @@ LogicalResult ScatterChildOp::verify() {
   if (failed(verifySlot(*this, "[B3]", getSlot())))
     return failure();
   return verifyStates(*this, "[B2]", getOperandTypes());
+}
+
+/// (M3), and what the region yields.
+static LogicalResult verifyChildRegion(Operation *op, StringRef label,
+                                       TypeRange expected) {
+  Block &body = op->getRegion(0).front();
+  for (Operation &nested : body.without_terminator()) {
+    bool group = isa<nn::ElementwiseOp>(nested);
+    if ((nested.getNumRegions() != 0 && !group) || !nn::isTotal(&nested))
+      return nested.emitOpError("[M3] cannot be evaluated for every child: it "
+                                "has regions or effects, or is undefined for "
+                                "some operands");
+  }
+  if (body.getTerminator()->getOperandTypes() == expected)
+    return success();
+  InFlightDiagnostic diagnostic = op->emitOpError()
+                                  << label << " expects its region to yield (";
+  llvm::interleaveComma(expected, diagnostic);
+  return diagnostic << ")";
+}
+
+LogicalResult MapChildrenOp::verifyRegions() {
+  if (failed(verifyStates(*this, "[M1]", getBody().getArgumentTypes())))
+    return failure();
+  return verifyChildRegion(*this, "[M2]", getResultTypes());
+}
+
+LogicalResult ScatterChildrenOp::verifyRegions() {
+  if (getBody().getNumArguments() != getNames().size())
+    return emitOpError("[B4] expects an argument for each of ")
+           << getNames().size() << " pulled names";
+  SmallVector<Type> expected =
+      (*this)->getParentOfType<FuncOp>().getStateTypes();
+  llvm::append_range(expected, getResultTypes());
+  return verifyChildRegion(*this, "[B4]", expected);
 }
 
 LogicalResult PullChildOp::verify() {
@@ -471,8 +513,9 @@ LogicalResult ApplyOp::verifySymbolUses(SymbolTableCollection &symbols) {
   }
   for (FuncOp variant : variants)
     for (Operation &op : variant.getBody().getOps())
-      if (StringAttr name = getPullName(&op);
-          name && !bound.contains(name.getValue())) {
+      for (auto [name, value] : getPulls(&op)) {
+        if (bound.contains(name.getValue()))
+          continue;
         InFlightDiagnostic diagnostic = emitOpError("[A3] does not bind ")
                                         << name << ", which @"
                                         << variant.getSymName() << " pulls";

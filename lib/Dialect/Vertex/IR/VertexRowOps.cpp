@@ -189,7 +189,7 @@ LogicalResult GatherRowsOp::verify() {
 
 LogicalResult ReversedTasksOp::verify() {
   Block &body = getBody().front();
-  size_t states = getStates();
+  size_t states = getStates() + getEdgeStates();
   if (states > getNumResults())
     return emitOpError("[V1] has ")
            << states << " states, but only " << getNumResults() << " results";

@@ -56,10 +56,15 @@ public:
   bool isShared(Operation &op) {
     return !isa<PullOp, PullChildOp>(op) && !op.hasTrait<Gathers>() &&
            !op.hasTrait<Scatters>() && !op.hasTrait<Emits>() &&
-           llvm::all_of(op.getOperands(), [&](Value operand) {
-             Value mapped = mapping.lookupOrNull(operand);
-             return mapped && mapped.getType() == operand.getType();
-           });
+           isSharedBy(op, mapping);
+  }
+
+  /// Whether `values` has all that `op` reads as it is, the same for all.
+  static bool isSharedBy(Operation &op, IRMapping &values) {
+    return llvm::all_of(getReadValues(&op), [&](Value operand) {
+      Value mapped = values.lookupOrNull(operand);
+      return mapped && mapped.getType() == operand.getType();
+    });
   }
 
   /// Clones what depends on parameters only.
@@ -72,41 +77,112 @@ public:
   /// Emits the operators whose phase is `phase`, each over its rows.
   LogicalResult emit(Phase phase) {
     for (Operation &op : function.getBody().front()) {
-      if (phaseOf(op) != phase || op.hasTrait<Gathers>() ||
-          op.hasTrait<Scatters>() || op.hasTrait<Emits>() || isShared(op))
+      if (phaseOf(op) != phase)
+        continue;
+      // The children's states, or what is pulled of them.
+      if (isa<MapChildrenOp, ScatterChildrenOp>(op)) {
+        if (failed(emitChildren(op)))
+          return failure();
+        continue;
+      }
+      if (op.hasTrait<Gathers>() || op.hasTrait<Scatters>() ||
+          op.hasTrait<Emits>() || isShared(op))
         continue;
       if (auto pull = dyn_cast<PullOp>(op)) {
         mapping.map(pull.getRow(), buildPull(pull));
         continue;
       }
       if (auto pull = dyn_cast<PullChildOp>(op)) {
-        Value all = pullAt(pull, boundTo(pull.getNameAttr()), Place::all);
+        Value all = pullAll(pull, pull.getNameAttr());
         mapping.map(pull.getRow(), ChildRowsOp::create(builder, pull.getLoc(),
                                                        apply.getGraph(), all,
                                                        pull.getSlot(), place));
         continue;
       }
-      auto batchable = dyn_cast<nn::BatchableOpInterface>(op);
-      if (!batchable) {
-        InFlightDiagnostic diagnostic =
-            op.emitOpError("has no form over a batch of vertices");
-        if (OpTrait::hasElementwiseMappableTraits(&op))
-          diagnostic.attachNote()
-              << "run fuse-elementwise first: it puts elementwise operators "
-                 "into groups, which have one";
-        return diagnostic;
-      }
-      SmallVector<Value> operands;
-      for (Value operand : op.getOperands())
-        operands.push_back(batchable.needsRows() ? rowsOf(operand)
-                                                 : mapping.lookup(operand));
-      FailureOr<SmallVector<Value>> results =
-          batchable.buildBatched(builder, operands);
-      if (failed(results))
+      if (failed(emitBatched(op, mapping,
+                             [&](Value operand) { return rowsOf(operand); })))
         return failure();
-      mapping.map(op.getResults(), *results);
     }
     return success();
+  }
+
+  /// Emits `op` over rows and adds its results to `values`; `toRows` spreads
+  /// out an operand that is the same for all.
+  LogicalResult emitBatched(Operation &op, IRMapping &values,
+                            llvm::function_ref<Value(Value)> toRows) {
+    auto batchable = dyn_cast<nn::BatchableOpInterface>(op);
+    if (!batchable) {
+      InFlightDiagnostic diagnostic =
+          op.emitOpError("has no form over a batch of vertices");
+      if (OpTrait::hasElementwiseMappableTraits(&op))
+        diagnostic.attachNote()
+            << "run fuse-elementwise first: it puts elementwise operators "
+               "into groups, which have one";
+      return diagnostic;
+    }
+    SmallVector<Value> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(batchable.needsRows() ? toRows(operand)
+                                               : values.lookup(operand));
+    FailureOr<SmallVector<Value>> results =
+        batchable.buildBatched(builder, operands);
+    if (failed(results))
+      return failure();
+    values.map(op.getResults(), *results);
+    return success();
+  }
+
+  /// Emits the region of a map_children or scatter_children over edges, its
+  /// arguments standing for children's rows of `rows`, and returns what it
+  /// yields, a row an edge.
+  FailureOr<SmallVector<Value>> emitOverEdges(Operation *op, ValueRange rows) {
+    Block &body = op->getRegion(0).front();
+    IRMapping edges;
+    for (auto [argument, all] : llvm::zip(body.getArguments(), rows))
+      if (!argument.use_empty())
+        edges.map(argument, EdgeChildRowsOp::create(builder, op->getLoc(),
+                                                    apply.getGraph(), all));
+    auto ofParent = [&](Value value) -> Value {
+      return EdgeParentRowsOp::create(builder, value.getLoc(), apply.getGraph(),
+                                      rowsOf(value), place);
+    };
+    // What the vertex has is the same for all of its edges.
+    for (Value value : getReadValues(op)) {
+      Value mapped = mapping.lookup(value);
+      edges.map(value,
+                mapped.getType() == value.getType() ? mapped : ofParent(value));
+    }
+    auto toRows = [&](Value value) -> Value {
+      Value mapped = edges.lookup(value);
+      if (mapped.getType() != value.getType())
+        return mapped;
+      Value spread = SpreadRowsOp::create(builder, value.getLoc(),
+                                          nn::getRowsType(value.getType()),
+                                          apply.getGraph(), mapped, place);
+      return EdgeParentRowsOp::create(builder, value.getLoc(), apply.getGraph(),
+                                      spread, place);
+    };
+    for (Operation &nested : body.without_terminator()) {
+      if (isSharedBy(nested, edges))
+        builder.clone(nested, edges);
+      else if (failed(emitBatched(nested, edges, toRows)))
+        return failure();
+    }
+    SmallVector<Value> yielded;
+    for (Value value : body.getTerminator()->getOperands())
+      yielded.push_back(toRows(value));
+    return yielded;
+  }
+
+  /// What `rows`, a row an edge, are for each vertex.
+  Value reduceEdges(Location loc, Reduction reduction, Value rows) {
+    return ReduceEdgeRowsOp::create(builder, loc, apply.getGraph(), reduction,
+                                    rows, place);
+  }
+
+  /// The rows of all vertices that the apply binds `name` to.
+  Value pullAll(Operation *pull, StringAttr name) {
+    return pullAt(pull, boundTo(name), Place::all);
   }
 
   /// The rows that stand for `value`, spread out if it is shared.
@@ -147,8 +223,37 @@ public:
   Place getPlace() const { return place; }
 
   IRMapping mapping;
+  /// The states that regions over children read: those of all vertices done.
+  SmallVector<Value> doneStates;
+  /// What regions over children have scattered, a row an edge for each state.
+  SmallVector<SmallVector<Value>> scattered;
 
 private:
+  LogicalResult emitChildren(Operation &op) {
+    SmallVector<Value> rows(doneStates);
+    if (auto scatter = dyn_cast<ScatterChildrenOp>(op)) {
+      rows.clear();
+      for (Attribute name : scatter.getNames())
+        rows.push_back(pullAll(scatter, cast<StringAttr>(name)));
+    }
+    FailureOr<SmallVector<Value>> yielded = emitOverEdges(&op, rows);
+    if (failed(yielded))
+      return failure();
+    Reduction reduction = Reduction::sum;
+    if (auto map = dyn_cast<MapChildrenOp>(op)) {
+      reduction = map.getReduction();
+    } else {
+      size_t states = yielded->size() - op.getNumResults();
+      scattered.push_back(
+          SmallVector<Value>(ArrayRef(*yielded).take_front(states)));
+      yielded->erase(yielded->begin(), yielded->begin() + states);
+    }
+    for (auto [result, values] : llvm::zip(op.getResults(), *yielded))
+      if (!result.use_empty())
+        mapping.map(result, reduceEdges(op.getLoc(), reduction, values));
+    return success();
+  }
+
   /// What the apply binds `name` to.
   Value boundTo(StringAttr name) {
     for (auto [bound, rows] :
@@ -295,7 +400,7 @@ private:
     for (Operation &op : function.getBody().front()) {
       if (main.isShared(op))
         continue;
-      for (Value operand : op.getOperands()) {
+      for (Value operand : getReadValues(&op)) {
         Operation *producer = operand.getDefiningOp();
         bool isRows = producer && !main.isShared(*producer);
         if (!isRows)
@@ -345,6 +450,8 @@ private:
                              GatherRowsOp::create(builder, gather.getLoc(),
                                                   block->getArgument(index),
                                                   gather.getSlot()));
+      main.doneStates.assign(block->args_begin(),
+                             block->args_begin() + stateCount);
       if (failed(main.emit(Phase::path)))
         return failure();
       SmallVector<Value> yielded;
@@ -359,6 +466,7 @@ private:
               leaving);
     states.assign(tasks.getOutputs().begin(),
                   tasks.getOutputs().begin() + stateCount);
+    main.doneStates = states;
     for (auto [value, rows] : llvm::zip(scatter.getStates(), states)) {
       if (!isPath(value.getDefiningOp()))
         continue; // An eager state: its rows are known already.
@@ -374,14 +482,15 @@ private:
   LogicalResult emitReversedTasks() {
     auto scatters =
         llvm::to_vector(function.getBody().getOps<ScatterChildOp>());
+    bool overEdges = !function.getBody().getOps<ScatterChildrenOp>().empty();
     auto gathers =
         llvm::to_vector(function.getBody().getOps<GatherParentsOp>());
-    if (scatters.empty()) {
+    if (scatters.empty() && !overEdges) {
       for (GatherParentsOp gather : gathers)
         mapParents(main, gather, {});
       return main.emit(Phase::path);
     }
-    Location loc = scatters.front().getLoc();
+    Location loc = function.getLoc();
     llvm::SetVector<Value> entering, leaving;
     findBorder({}, entering, leaving);
     SmallVector<Value> eager;
@@ -389,13 +498,18 @@ private:
       eager.push_back(main.mapping.lookup(value));
     // Slot after slot, so that a slot's rows lie where a product leaves them.
     SmallVector<Type> types;
-    for (Type state : function.getStateTypes()) {
-      auto row = cast<RankedTensorType>(state);
-      SmallVector<int64_t> shape(row.getShape());
-      shape.front() *= function.getArity();
-      types.push_back(
-          nn::getRowsType(RankedTensorType::get(shape, row.getElementType())));
-    }
+    if (!scatters.empty())
+      for (Type state : function.getStateTypes()) {
+        auto row = cast<RankedTensorType>(state);
+        SmallVector<int64_t> shape(row.getShape());
+        shape.front() *= function.getArity();
+        types.push_back(nn::getRowsType(
+            RankedTensorType::get(shape, row.getElementType())));
+      }
+    size_t slotStates = types.size();
+    if (overEdges)
+      for (Type state : function.getStateTypes())
+        types.push_back(nn::getRowsType(state));
     size_t stateCount = types.size();
     SmallVector<Type> argumentTypes(types);
     for (Value value : eager)
@@ -403,9 +517,10 @@ private:
     for (Value value : leaving)
       types.push_back(nn::getRowsType(value.getType()));
 
-    auto tasks = ReversedTasksOp::create(builder, loc, types, apply.getGraph(),
-                                         eager, function.getArity(), stateCount,
-                                         main.getPlace());
+    auto tasks = ReversedTasksOp::create(
+        builder, loc, types, apply.getGraph(), eager, function.getArity(),
+        slotStates, stateCount - slotStates, main.getPlace());
+    this->slotStates = slotStates;
     {
       OpBuilder::InsertionGuard guard(builder);
       Block *block = enterLoop(tasks.getBody(), loc, argumentTypes, entering);
@@ -414,8 +529,10 @@ private:
       if (failed(main.emit(Phase::path)))
         return failure();
       SmallVector<Value> yielded;
-      for (size_t state = 0; state < stateCount; ++state)
+      for (size_t state = 0; state < slotStates; ++state)
         yielded.push_back(slotsOf(scatters, state, types[state]));
+      for (size_t state = slotStates; state < stateCount; ++state)
+        yielded.push_back(edgesOf(state - slotStates));
       for (Value value : leaving)
         yielded.push_back(main.rowsOf(value));
       YieldOp::create(builder, loc, yielded);
@@ -425,6 +542,17 @@ private:
     states.assign(tasks.getOutputs().begin(),
                   tasks.getOutputs().begin() + stateCount);
     return success();
+  }
+
+  /// A task's edges' rows of what is scattered of `state`, by all regions over
+  /// children together.
+  Value edgesOf(size_t state) {
+    Value sum;
+    for (ArrayRef<Value> part : main.scattered)
+      sum = sum ? Value(arith::AddFOp::create(builder, function.getLoc(), sum,
+                                              part[state]))
+                : part[state];
+    return sum;
   }
 
   /// A task's rows of what is scattered of `state`, slot after slot.
@@ -474,14 +602,22 @@ private:
     for (auto [index, state] : llvm::enumerate(gather.getStates())) {
       if (state.use_empty())
         continue;
+      Location loc = gather.getLoc();
       Value rows;
-      if (scattered.empty())
-        rows = batcher.zerosAt(gather.getLoc(), state.getType(),
-                               batcher.getPlace());
-      else
-        rows = GatherParentRowsOp::create(
-            builder, gather.getLoc(), nn::getRowsType(state.getType()),
-            apply.getGraph(), scattered[index], batcher.getPlace());
+      auto add = [&](Value part) {
+        rows = rows ? Value(arith::AddFOp::create(builder, loc, rows, part))
+                    : part;
+      };
+      if (index < std::min(slotStates, scattered.size()))
+        add(GatherParentRowsOp::create(
+            builder, loc, nn::getRowsType(state.getType()), apply.getGraph(),
+            scattered[index], batcher.getPlace()));
+      if (slotStates + index < scattered.size())
+        add(GatherParentEdgeRowsOp::create(builder, loc, apply.getGraph(),
+                                           scattered[slotStates + index],
+                                           batcher.getPlace()));
+      if (!rows)
+        rows = batcher.zerosAt(loc, state.getType(), batcher.getPlace());
       batcher.mapping.map(state, rows);
     }
   }
@@ -529,6 +665,9 @@ private:
   std::optional<VariantBatcher> leaves;
   /// The states of the leaves; of all vertices once the loop is there.
   SmallVector<Value> leafStates, states;
+  /// How many of a reversed function's states have a row's columns for each
+  /// slot; the others have a row an edge.
+  size_t slotStates = 0;
 };
 
 struct BatchVerticesPass

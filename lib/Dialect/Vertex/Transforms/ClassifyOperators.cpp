@@ -36,14 +36,14 @@ struct Classifier {
   explicit Classifier(FuncOp function) : body(function.getBody().front()) {
     for (Operation &op : body)
       if (op.hasTrait<Gathers>() ||
-          llvm::any_of(op.getOperands(), [&](Value operand) {
+          llvm::any_of(getReadValues(&op), [&](Value operand) {
             return afterGather.contains(operand.getDefiningOp());
           }))
         afterGather.insert(&op);
     for (Operation &op : llvm::reverse(body))
       if (op.hasTrait<Scatters>() ||
           llvm::any_of(op.getUsers(), [&](Operation *user) {
-            return beforeScatter.contains(user);
+            return beforeScatter.contains(body.findAncestorOpInBlock(*user));
           }))
         beforeScatter.insert(&op);
   }
@@ -65,6 +65,8 @@ struct Classifier {
   }
 
   std::pair<Phase, StringRef> classify(Operation &op) {
+    if (isa<MapChildrenOp>(op) && !beforeScatter.contains(&op))
+      return {Phase::lazy, "no scatter depends on it"};
     if (op.hasTrait<Gathers>())
       return {Phase::path, "reads a neighbour's state"};
     if (op.hasTrait<Scatters>())

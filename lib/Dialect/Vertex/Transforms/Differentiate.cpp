@@ -68,7 +68,7 @@ public:
   }
   /// The results of `op` have adjoints if some operand has.
   void follow(Operation *op) {
-    if (llvm::any_of(op->getOperands(),
+    if (llvm::any_of(getReadValues(op),
                      [&](Value operand) { return active.contains(operand); }))
       for (Value result : op->getResults())
         ask(result);
@@ -256,6 +256,8 @@ public:
     FuncOp adjoint = derivative.adjoint;
     adjoint.setReversed(!function.getState().empty());
     builder.setInsertionPointToEnd(&adjoint.getBody().front());
+    expandMeans(adjoint);
+    expandMeans(derivative.primal);
     for (auto [copy, op] : llvm::zip(adjoint.getBody().front(),
                                      derivative.primal.getBody().front())) {
       primalOps.push_back(&copy);
@@ -284,6 +286,42 @@ private:
     return copy;
   }
 
+  /// A mean is a sum over the number of children, which is a sum, too.
+  static void expandMeans(FuncOp function) {
+    for (MapChildrenOp map : llvm::make_early_inc_range(
+             function.getBody().getOps<MapChildrenOp>())) {
+      if (map.getReduction() != Reduction::mean)
+        continue;
+      Location loc = map.getLoc();
+      OpBuilder builder(map);
+      auto one = [&](Type type) -> Value {
+        auto tensor = cast<RankedTensorType>(type);
+        return arith::ConstantOp::create(
+            builder, loc,
+            DenseElementsAttr::get(
+                tensor, builder.getFloatAttr(tensor.getElementType(), 1)));
+      };
+      auto count = MapChildrenOp::create(builder, loc, map.getResultTypes(),
+                                         Reduction::sum);
+      builder.createBlock(
+          &count.getBody(), {}, map.getBody().getArgumentTypes(),
+          SmallVector<Location>(map.getBody().getNumArguments(), loc));
+      SmallVector<Value> ones;
+      for (Type type : map.getResultTypes())
+        ones.push_back(one(type));
+      YieldOp::create(builder, loc, ones);
+      map.setReduction(Reduction::sum);
+      builder.setInsertionPointAfter(map);
+      for (auto [sum, number] :
+           llvm::zip(map.getCombined(), count.getCombined())) {
+        Value divisor = arith::MaximumFOp::create(builder, loc, number,
+                                                  one(number.getType()));
+        auto mean = arith::DivFOp::create(builder, loc, sum, divisor);
+        sum.replaceAllUsesExcept(mean, mean);
+      }
+    }
+  }
+
   LogicalResult buildAdjoints() {
     Block &body = derivative.adjoint.getBody().front();
     for (BlockArgument argument : body.getArguments())
@@ -293,7 +331,7 @@ private:
       if (auto pull = dyn_cast<PullOp>(op)) {
         if (request.pulls.contains(pull.getName()))
           adjoints.ask(pull.getRow());
-      } else if (isa<GatherOp>(op)) {
+      } else if (op->hasTrait<Gathers>()) {
         for (Value state : op->getResults())
           adjoints.ask(state);
       } else {
@@ -307,6 +345,8 @@ private:
       auto gathered = GatherParentsOp::create(
           builder, loc, derivative.adjoint.getStateTypes());
       scatter = derivative.adjoint.getScatter();
+      for (Value state : scatter.getStates())
+        stateValues.push_back(counterparts.lookup(state));
       for (auto [state, adjoint] :
            llvm::zip(scatter.getStates(), gathered.getStates()))
         adjoints.add(state, adjoint);
@@ -324,10 +364,89 @@ private:
                              builder.getStringAttr(name), push.getPlace()));
         }
 
-    for (Operation *op : llvm::reverse(primalOps))
-      if (!isa<PullOp>(op) && !op->hasTrait<Gathers>() &&
-          failed(adjoints.visit(op)))
+    for (Operation *op : llvm::reverse(primalOps)) {
+      if (auto map = dyn_cast<MapChildrenOp>(op)) {
+        if (failed(visit(map)))
+          return failure();
+      } else if (!isa<PullOp, GatherOp>(op) && failed(adjoints.visit(op))) {
         return failure();
+      }
+    }
+    return success();
+  }
+
+  /// The adjoint of a region over children scatters to each child, and sums
+  /// what comes out for the values that the region reads of the vertex.
+  LogicalResult visit(MapChildrenOp map) {
+    SmallVector<Value> incoming;
+    for (Value result : map.getCombined())
+      incoming.push_back(adjoints.of(result));
+    if (llvm::all_of(incoming, [](Value value) { return !value; }))
+      return success();
+
+    Location loc = map.getLoc();
+    Block &region = map.getBody().front();
+    auto body = std::make_unique<Block>();
+    OpBuilder inner(builder.getContext());
+    inner.setInsertionPointToStart(body.get());
+    BlockAdjoints inside(inner);
+    IRMapping mapping;
+    SmallVector<Attribute> names;
+    for (auto [index, argument] : llvm::enumerate(region.getArguments())) {
+      Value state = body->addArgument(argument.getType(), loc);
+      mapping.map(argument, state);
+      inside.ask(state);
+      names.push_back(builder.getStringAttr(keepState(index)));
+    }
+    SmallVector<Value> outer;
+    for (Value value : getReadValues(map))
+      if (adjoints.wants(value)) {
+        outer.push_back(value);
+        inside.ask(value);
+      }
+    SmallVector<Operation *> clones;
+    for (Operation &op : region.without_terminator()) {
+      clones.push_back(inner.clone(op, mapping));
+      inside.follow(clones.back());
+    }
+    for (auto [value, result, adjoint] :
+         llvm::zip(region.getTerminator()->getOperands(), map.getCombined(),
+                   incoming)) {
+      if (!adjoint)
+        continue;
+      Value yielded = mapping.lookupOrDefault(value), share = adjoint;
+      // Of equal largest values, every one counts.
+      if (map.getReduction() == Reduction::max) {
+        Value largest = arith::CmpFOp::create(
+            inner, loc, arith::CmpFPredicate::UEQ, yielded, result);
+        share = arith::SelectOp::create(
+            inner, loc, largest, adjoint,
+            nn::buildZeros(inner, loc, adjoint.getType()));
+      }
+      inside.add(yielded, share);
+    }
+    for (Operation *op : llvm::reverse(clones))
+      if (failed(inside.visit(op)))
+        return failure();
+
+    SmallVector<Value> yielded, sums, targets;
+    for (BlockArgument argument : body->getArguments()) {
+      Value adjoint = inside.of(argument);
+      yielded.push_back(
+          adjoint ? adjoint : nn::buildZeros(inner, loc, argument.getType()));
+    }
+    for (Value value : outer)
+      if (Value adjoint = inside.of(value)) {
+        sums.push_back(adjoint);
+        targets.push_back(value);
+      }
+    yielded.append(sums);
+    YieldOp::create(inner, loc, yielded);
+    auto scatter = ScatterChildrenOp::create(
+        builder, loc, ValueRange(sums).getTypes(), builder.getArrayAttr(names));
+    scatter.getBody().push_back(body.release());
+    for (auto [target, sum] : llvm::zip(targets, scatter.getSums()))
+      adjoints.add(target, sum);
     return success();
   }
 
@@ -388,26 +507,25 @@ private:
     llvm::DenseSet<Operation *> primal(primalOps.begin(), primalOps.end());
     SmallVector<Operation *> operators;
     for (Operation *op : primalOps)
-      if (!isa<PullOp>(op) && !op->hasTrait<Gathers>())
+      if (!isa<PullOp, GatherOp>(op))
         operators.push_back(op);
     llvm::DenseSet<Operation *> computed(operators.begin(), operators.end());
     llvm::SetVector<Value> needed;
     for (Operation &op : body)
       if (!primal.contains(&op))
-        for (Value operand : op.getOperands())
+        for (Value operand : getReadValues(&op))
           if (computed.contains(operand.getDefiningOp()))
             needed.insert(operand);
     // The state of a vertex is there anyway, for its parents.
     SmallVector<Value> states;
     if (scatter)
       llvm::append_range(states, scatter.getStates());
-    for (Value state : states)
-      stateValues.push_back(counterparts.lookup(state));
     llvm::DenseSet<Value> free(states.begin(), states.end());
     llvm::SetVector<Value> saved =
         chooseSavedValues(operators, needed, free, recompute);
 
-    OpBuilder pulls = OpBuilder::atBlockBegin(&body);
+    // Anew each time: what stands first may be erased in between.
+    auto pulls = [&] { return OpBuilder::atBlockBegin(&body); };
     int64_t savedBytes = 0;
     for (auto [index, kept] : llvm::enumerate(saved)) {
       Value value = kept;
@@ -421,14 +539,15 @@ private:
         savedBytes += type.getNumElements() *
                       llvm::divideCeil(type.getElementTypeBitWidth(), 8);
       }
-      value.replaceAllUsesWith(PullOp::create(pulls, value.getLoc(),
+      OpBuilder first = pulls();
+      value.replaceAllUsesWith(PullOp::create(first, value.getLoc(),
                                               value.getType(),
-                                              pulls.getStringAttr(name))
+                                              first.getStringAttr(name))
                                    .getRow());
     }
     auto eraseUnread = [&] {
       for (Operation *&op : llvm::reverse(primalOps))
-        if (op && op->use_empty() && !op->hasTrait<Gathers>()) {
+        if (op && op->use_empty() && !isa<GatherOp>(op)) {
           op->erase();
           op = nullptr;
         }
@@ -440,12 +559,14 @@ private:
       if (!gather)
         continue;
       for (auto [index, state] : llvm::enumerate(gather.getStates()))
-        if (!state.use_empty())
+        if (!state.use_empty()) {
+          OpBuilder first = pulls();
           state.replaceAllUsesWith(
-              PullChildOp::create(pulls, gather.getLoc(), state.getType(),
-                                  pulls.getStringAttr(keepState(index)),
+              PullChildOp::create(first, gather.getLoc(), state.getType(),
+                                  first.getStringAttr(keepState(index)),
                                   gather.getSlot())
                   .getRow());
+        }
       gather.erase();
       op = nullptr;
     }

@@ -64,6 +64,18 @@ private:
                         [&](PullOp pull) { return pull.getName() == name; });
   }
 
+  static bool pullsOfChildren(FuncOp function, StringRef name) {
+    for (Operation &op : function.getBody().getOps()) {
+      if (auto pull = dyn_cast<PullChildOp>(op); pull && pull.getName() == name)
+        return true;
+      if (auto scatter = dyn_cast<ScatterChildrenOp>(op))
+        for (Attribute pulled : scatter.getNames())
+          if (cast<StringAttr>(pulled).getValue() == name)
+            return true;
+    }
+    return false;
+  }
+
   static void findReaders(ApplyOp apply, SymbolTable &symbols,
                           Readers &readers) {
     for (auto [attribute, rows] :
@@ -91,9 +103,7 @@ private:
             cast<StringAttr>(
                 reader.getPullNames()[use.getOperandNumber() - first])
                 .getValue();
-        bool ofChild = llvm::any_of(
-            function.getBody().getOps<PullChildOp>(),
-            [&](PullChildOp pull) { return pull.getName() == pulled; });
+        bool ofChild = pullsOfChildren(function, pulled);
         read(ofChild || pulls(leaf, pulled),
              ofChild || pulls(function, pulled));
       }

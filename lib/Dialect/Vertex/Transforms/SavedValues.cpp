@@ -30,8 +30,9 @@ using namespace mlir;
 using namespace espalier;
 
 /// Up to so many operations for an element of the result are worth less than
-/// writing and reading it once.
+/// writing and reading it once; so is reading this many elements of operands.
 static constexpr int64_t kCheapFlops = 16;
+static constexpr int64_t kCheapReads = 4;
 
 bool vertex::isCheap(Operation *op) {
   if (!isPure(op) || op->getNumResults() != 1 || op->getNumRegions() != 0)
@@ -42,8 +43,13 @@ bool vertex::isCheap(Operation *op) {
     return true;
   auto cost = dyn_cast<nn::CostOpInterface>(op);
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  return cost && type && type.hasStaticShape() &&
-         cost.getFlops() <= kCheapFlops * type.getNumElements();
+  if (!cost || !type || !type.hasStaticShape())
+    return false;
+  int64_t reads = 0;
+  for (Type operand : op->getOperandTypes())
+    reads += cast<RankedTensorType>(operand).getNumElements();
+  return cost.getFlops() <= kCheapFlops * type.getNumElements() &&
+         reads <= kCheapReads * type.getNumElements();
 }
 
 namespace {

@@ -87,7 +87,7 @@ struct SpecializeLeavesPass
     SymbolTable symbols(getOperation());
     for (FuncOp function :
          llvm::make_early_inc_range(getOperation().getOps<FuncOp>())) {
-      if (function.getArity() == 0 || function.getLeafAttr())
+      if (!readsChildren(function) || function.getLeafAttr())
         continue;
       FuncOp leaf = function.clone();
       leaf.setSymName((function.getSymName() + ".leaf").str());
@@ -97,7 +97,7 @@ struct SpecializeLeavesPass
 
       for (Operation &op :
            llvm::make_early_inc_range(leaf.getBody().getOps())) {
-        if (isa<GatherOp, PullChildOp>(op))
+        if (isa<GatherOp, MapChildrenOp, PullChildOp, ScatterChildrenOp>(op))
           replaceByZeros(&op);
         else if (isa<ScatterChildOp>(op))
           op.erase();
@@ -119,6 +119,12 @@ struct SpecializeLeavesPass
           << remark::metric("inner", count(function))
           << remark::metric("leaf", count(leaf));
     }
+  }
+
+  static bool readsChildren(FuncOp function) {
+    return function.getArity() > 0 ||
+           llvm::any_of(function.getBody().getOps(),
+                        llvm::IsaPred<MapChildrenOp, ScatterChildrenOp>);
   }
 
   static void replaceByZeros(Operation *op) {

@@ -49,7 +49,8 @@ def Model_Rows : I32EnumAttr<"Rows", "which rows", [
     I32EnumAttrCase<"tasks", 6>,
     I32EnumAttrCase<"inner_tasks", 7>,
     I32EnumAttrCase<"tasks_reversed", 8>,
-    I32EnumAttrCase<"inner_tasks_reversed", 9>]> {
+    I32EnumAttrCase<"inner_tasks_reversed", 9>,
+    I32EnumAttrCase<"edges", 10>]> {
   let cppNamespace = "::espalier::model";
 }
 
@@ -75,9 +76,19 @@ def Model_Access : I32EnumAttr<"Access", "how a step finds a row", [
     I32EnumAttrCase<"caller_root", 5>,
     I32EnumAttrCase<"root_structure", 6>,
     I32EnumAttrCase<"structure", 7>,
-    I32EnumAttrCase<"id", 8>]> {
+    I32EnumAttrCase<"id", 8>,
+    I32EnumAttrCase<"edge_child", 9>,
+    I32EnumAttrCase<"edge_parent", 10>]> {
   let cppNamespace = "::espalier::model";
   let genSpecializedAttr = 0;
+}
+
+/// In the order of ESPALIER_STEP_SUM_CHILDREN and following.
+def Model_Reduction : I32EnumAttr<"Reduction", "how edges are combined", [
+    I32EnumAttrCase<"sum", 0>,
+    I32EnumAttrCase<"max", 1>,
+    I32EnumAttrCase<"mean", 2>]> {
+  let cppNamespace = "::espalier::model";
 }
 
 def Model_OperandAttr : AttrDef<Model_Dialect, "Operand"> {

@@ -94,9 +94,11 @@ class Model_Step<string mnemonic> : Model_Op<mnemonic, [HasParent<"PhaseOp">]>;
 def Model_CopyOp : Model_Step<"copy"> {
   let summary = "Copies rows.";
   let arguments = (ins Model_BufferType:$source, Model_BufferType:$target,
-      Model_OperandAttr:$source_at, Model_OperandAttr:$target_at);
+      Model_OperandAttr:$source_at, Model_OperandAttr:$target_at,
+      UnitAttr:$over_edges);
   let assemblyFormat = [{
-    $source $source_at `to` $target $target_at attr-dict
+    $source $source_at `to` $target $target_at
+    (`over_edges` $over_edges^)? attr-dict
   }];
 }
 
@@ -114,9 +116,10 @@ def Model_MatmulOp : Model_Step<"matmul"> {
   let summary = "Rows times a packed weight.";
   let arguments = (ins Model_BufferType:$source, Model_BufferType:$weight,
       Model_BufferType:$target, Model_OperandAttr:$source_at,
-      Model_OperandAttr:$target_at);
+      Model_OperandAttr:$target_at, UnitAttr:$over_edges);
   let assemblyFormat = [{
-    $source $source_at `by` $weight `to` $target $target_at attr-dict
+    $source $source_at `by` $weight `to` $target $target_at
+    (`over_edges` $over_edges^)? attr-dict
   }];
 }
 
@@ -126,6 +129,16 @@ def Model_SumParentsOp : Model_Step<"sum_parents"> {
       Model_OperandAttr:$source_at, Model_OperandAttr:$target_at);
   let assemblyFormat = [{
     $source $source_at `to` $target $target_at attr-dict
+  }];
+}
+
+def Model_ReduceChildrenOp : Model_Step<"reduce_children"> {
+  let summary = "For each row, its edges' rows combined.";
+  let arguments = (ins Model_Reduction:$reduction, Model_BufferType:$source,
+      Model_BufferType:$target, Model_OperandAttr:$source_at,
+      Model_OperandAttr:$target_at);
+  let assemblyFormat = [{
+    $reduction $source $source_at `to` $target $target_at attr-dict
   }];
 }
 
@@ -170,10 +183,12 @@ def Model_LaunchOp : Model_Op<"launch", [HasParent<"PhaseOp">,
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
       Variadic<Model_BufferType>:$buffers, Variadic<Model_BufferType>:$by_ids,
-      ArrayAttr:$at, I64Attr:$written, I64Attr:$flops, I64Attr:$bytes);
+      ArrayAttr:$at, I64Attr:$written, I64Attr:$flops, I64Attr:$bytes,
+      UnitAttr:$over_edges);
   let assemblyFormat = [{
     $kernel `(` $buffers `)` (`ids` `(` $by_ids^ `)`)? `at` $at
-    `results` $written `flops` $flops `bytes` $bytes attr-dict
+    `results` $written `flops` $flops `bytes` $bytes
+    (`over_edges` $over_edges^)? attr-dict
   }];
   let hasVerifier = 1;
 }

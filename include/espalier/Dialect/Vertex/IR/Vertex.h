@@ -34,6 +34,10 @@ class FuncOp;
 class ScatterOp;
 class PushOp;
 
+/// All values that `op` reads: its operands, and what its regions read from
+/// outside.
+llvm::SmallVector<mlir::Value> getReadValues(mlir::Operation *op);
+
 /// The attribute that `classify-operators` sets.
 constexpr llvm::StringLiteral kPhaseAttrName = "vertex.phase";
 /// On a graph argument once `batch-vertices` has run: the largest arity of the

@@ -66,6 +66,13 @@ def Vertex_Place : I32EnumAttr<"Place", "which vertices", [
   let cppNamespace = "::espalier::vertex";
 }
 
+def Vertex_Reduction : I32EnumAttr<"Reduction", "how children are combined", [
+    I32EnumAttrCase<"sum", 0>,
+    I32EnumAttrCase<"max", 1>,
+    I32EnumAttrCase<"mean", 2>]> {
+  let cppNamespace = "::espalier::vertex";
+}
+
 def Vertex_Phase : I32EnumAttr<"Phase", "when an operator can run", [
     I32EnumAttrCase<"eager", 0>,
     I32EnumAttrCase<"path", 1>,

@@ -148,6 +148,35 @@ def Vertex_ScatterOp : Vertex_Op<"scatter", [HasParent<"FuncOp">, Vertex_Scatter
   let hasVerifier = 1;
 }
 
+def Vertex_MapChildrenOp : Vertex_Op<"map_children", [
+    Pure, HasParent<"FuncOp">, Vertex_Gathers,
+    SingleBlockImplicitTerminator<"::espalier::vertex::YieldOp">]> {
+  let summary = "Evaluates a region for every child, and combines the results.";
+  let description = [{
+    The region's arguments are the state of one child; it may read values of the
+    vertex, too. What it yields is summed, averaged, or its largest taken,
+    element by element, over all children, of which there may be any number;
+    without any the results are zeros.
+
+    Constraints: (M1) the region's arguments are the function's state types, in
+    order; (M2) it yields the types of the results; (M3) operators inside are
+    free of side effects, defined for all operands, and have no regions.
+
+    ```mlir
+    %sum, %fc = vertex.map_children sum {
+    ^bb0(%h: tensor<256xf32>, %c: tensor<256xf32>):
+      ...
+      vertex.yield(%h, %f) : tensor<256xf32>, tensor<256xf32>
+    } : tensor<256xf32>, tensor<256xf32>
+    ```
+  }];
+  let arguments = (ins Vertex_Reduction:$reduction);
+  let results = (outs Variadic<AnyRankedTensor>:$combined);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$reduction $body attr-dict `:` type($combined)";
+  let hasRegionVerifier = 1;
+}
+
 def Vertex_PullOp : Vertex_Op<"pull", [Pure, HasParent<"FuncOp">]> {
   let summary = "The vertex's row of a tensor outside.";
   let description = [{
@@ -222,6 +251,34 @@ def Vertex_ScatterChildOp : Vertex_Op<"scatter_child", [
                        Variadic<AnyRankedTensor>:$states);
   let assemblyFormat = "$slot $states attr-dict `:` type($states)";
   let hasVerifier = 1;
+}
+
+def Vertex_ScatterChildrenOp : Vertex_Op<"scatter_children", [
+    HasParent<"FuncOp">, Vertex_Scatters,
+    SingleBlockImplicitTerminator<"::espalier::vertex::YieldOp">]> {
+  let summary = "What every child gathers from this parent.";
+  let description = [{
+    The region's arguments are the child's rows of pulled tensors; it may read
+    values of the vertex, too. It yields what the child gathers, then values
+    that are summed over all children: the results. The adjoint of
+    `map_children`.
+
+    Constraints: (B4) it yields the function's state types, then the types of
+    the results; (M3) as `map_children`.
+
+    ```mlir
+    %ds = vertex.scatter_children ["state.0"] {
+    ^bb0(%h: tensor<256xf32>):
+      ...
+      vertex.yield(%dh, %d) : tensor<256xf32>, tensor<256xf32>
+    } : tensor<256xf32>
+    ```
+  }];
+  let arguments = (ins StrArrayAttr:$names);
+  let results = (outs Variadic<AnyRankedTensor>:$sums);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$names $body attr-dict (`:` type($sums)^)?";
+  let hasRegionVerifier = 1;
 }
 
 def Vertex_PullChildOp : Vertex_Op<"pull_child", [Pure, HasParent<"FuncOp">]> {

@@ -167,15 +167,15 @@ def Vertex_ReversedTasksOp : Vertex_Op<"reversed_tasks", [Pure,
     Runs its body once a task, on vertices whose parents are all done. The
     body's first arguments are what all vertices done so far have scattered to
     their children, for each of the `states` one tensor with `arity` rows' worth
-    of columns, slot after slot (to be read by `gather_parent_rows`); the next
-    ones are this task's rows of the `eager` tensors. It yields this task's rows
+    of columns, slot after slot (to be read by `gather_parent_rows`), and for
+    each of the `edge_states` one with a row an edge; the next ones are this task's rows of the `eager` tensors. It yields this task's rows
     of the same.
 
-    All tensors have the rows of the vertices that the loop runs over: all, or
-    those that have children.
+    Tensors without a row an edge have the rows of the vertices that the loop
+    runs over: all, or those that have children.
 
-    Constraints: (V1) block arguments are the first `states` results, then the
-    eager tensors; (V2) yielded types are the result types.
+    Constraints: (V1) block arguments are the first results, `states` and
+    `edge_states`, then the eager tensors; (V2) yielded types are the result types.
 
     ```mlir
     %dh = vertex.reversed_tasks %g at inner arity 2 eager(%d : tensor<?x8xf32>)
@@ -191,15 +191,85 @@ def Vertex_ReversedTasksOp : Vertex_Op<"reversed_tasks", [Pure,
   let arguments = (ins Vertex_GraphType:$graph, Variadic<Vertex_Rows>:$eager,
       ConfinedAttr<I64Attr, [IntNonNegative]>:$arity,
       ConfinedAttr<I64Attr, [IntNonNegative]>:$states,
+      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$edge_states,
       DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
   let results = (outs Variadic<Vertex_Rows>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $graph (`at` $place^)? `arity` $arity
     (`eager` `(` $eager^ `:` type($eager) `)`)? `states` $states
+    (`edge_states` $edge_states^)?
     attr-dict-with-keyword (`->` `(` type($outputs)^ `)`)? $body
   }];
   let hasVerifier = 1;
+}
+
+def Vertex_EdgeChildRowsOp : Vertex_Op<"edge_child_rows", [Pure,
+    AllTypesMatch<["rows", "result"]>]> {
+  let summary = "For each edge, its child's row of rows of all vertices.";
+  let description = [{
+    Edges are those of all children that are there, ordered by their parents'
+    rows, then by slot.
+
+    ```mlir
+    %c = vertex.edge_child_rows %g, %h : tensor<?x256xf32>
+    ```
+  }];
+  let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows);
+  let results = (outs Vertex_Rows:$result);
+  let assemblyFormat = "$graph `,` $rows attr-dict `:` type($rows)";
+}
+
+def Vertex_EdgeParentRowsOp : Vertex_Op<"edge_parent_rows", [Pure,
+    AllTypesMatch<["rows", "result"]>]> {
+  let summary = "For each edge, its parent's row.";
+  let description = [{
+    ```mlir
+    %p = vertex.edge_parent_rows %g, %x at inner : tensor<?x256xf32>
+    ```
+  }];
+  let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows,
+      DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+  let results = (outs Vertex_Rows:$result);
+  let assemblyFormat = [{
+    $graph `,` $rows (`at` $place^)? attr-dict `:` type($rows)
+  }];
+}
+
+def Vertex_ReduceEdgeRowsOp : Vertex_Op<"reduce_edge_rows", [Pure,
+    AllTypesMatch<["rows", "result"]>]> {
+  let summary = "For each vertex, its edges' rows combined.";
+  let description = [{
+    Over the edges to its children; zeros where it has none.
+
+    ```mlir
+    %s = vertex.reduce_edge_rows %g, sum %e at inner : tensor<?x256xf32>
+    ```
+  }];
+  let arguments = (ins Vertex_GraphType:$graph, Vertex_Reduction:$reduction,
+      Vertex_Rows:$rows, DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+  let results = (outs Vertex_Rows:$result);
+  let assemblyFormat = [{
+    $graph `,` $reduction $rows (`at` $place^)? attr-dict `:` type($rows)
+  }];
+}
+
+def Vertex_GatherParentEdgeRowsOp : Vertex_Op<"gather_parent_edge_rows", [Pure,
+    AllTypesMatch<["rows", "result"]>]> {
+  let summary = "For each vertex, the sum over the edges to its parents.";
+  let description = [{
+    Zeros at roots.
+
+    ```mlir
+    %p = vertex.gather_parent_edge_rows %g, %done at leaves : tensor<?x8xf32>
+    ```
+  }];
+  let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows,
+      DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+  let results = (outs Vertex_Rows:$result);
+  let assemblyFormat = [{
+    $graph `,` $rows (`at` $place^)? attr-dict `:` type($rows)
+  }];
 }
 
 def Vertex_GatherParentRowsOp : Vertex_Op<"gather_parent_rows", [Pure]> {
@@ -266,8 +336,9 @@ def Vertex_GatherRowsOp : Vertex_Op<"gather_rows", [Pure,
 }
 
 def Vertex_YieldOp : Vertex_Op<"yield", [Pure, Terminator,
-                                         ParentOneOf<["TasksOp", "ReversedTasksOp"]>]> {
-  let summary = "A task's rows of the results.";
+                                         ParentOneOf<["TasksOp", "ReversedTasksOp",
+    "MapChildrenOp", "ScatterChildrenOp"]>]> {
+  let summary = "A task's rows of the results, or a child's values.";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "(`(` $values^ `)` `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), "">];

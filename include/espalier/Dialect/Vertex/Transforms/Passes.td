@@ -115,6 +115,47 @@ def SpecializeLeavesPass : Pass<"specialize-leaves", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def HoistChildOperatorsPass
+    : Pass<"hoist-child-operators", "::mlir::ModuleOp"> {
+  let summary = "Moves work out of regions over children.";
+  let description = [{
+    What a `vertex.map_children` computes from the vertex alone moves in front of
+    it. A product, or another operator that is dear, of the child's state alone
+    is done by the child: its result joins the function's state. A child of
+    several parents then does it once, and it is one product over vertices.
+
+    Needs: nothing. Run it before `differentiate`, which runs regions again.
+    Guarantees: the same values, bit by bit.
+    Limits: operators that read both the child and the vertex stay.
+    Reports: remark `hoisted` in category `hoist-child-operators` with the number
+    of states added.
+
+    ```mlir
+    vertex.func @f(%U: tensor<8x8xf32>) state(tensor<8xf32>) arity(0) {
+      %s = vertex.map_children sum {
+      ^bb0(%h: tensor<8xf32>):
+        %u = nn.matmul %h, %U : tensor<8xf32>, tensor<8x8xf32>
+        %t = math.tanh %u : tensor<8xf32>
+        vertex.yield(%t) : tensor<8xf32>
+      } : tensor<8xf32>
+      vertex.scatter %s : tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    vertex.func @f(%U: tensor<8x8xf32>) state(tensor<8xf32>, tensor<8xf32>) arity(0) {
+      %s = vertex.map_children sum {
+      ^bb0(%h: tensor<8xf32>, %u: tensor<8xf32>):
+        %t = math.tanh %u : tensor<8xf32>
+        vertex.yield(%t) : tensor<8xf32>
+      } : tensor<8xf32>
+      %0 = nn.matmul %s, %U : tensor<8xf32>, tensor<8x8xf32>
+      vertex.scatter %s, %0 : tensor<8xf32>, tensor<8xf32>
+    }
+    ```
+  }];
+}
+
 def PrunePushesPass : Pass<"prune-pushes", "::mlir::ModuleOp"> {
   let summary = "Drops what variants push for nobody.";
   let description = [{
