@@ -256,8 +256,8 @@ public:
     FuncOp adjoint = derivative.adjoint;
     adjoint.setReversed(!function.getState().empty());
     builder.setInsertionPointToEnd(&adjoint.getBody().front());
-    expandMeans(adjoint);
-    expandMeans(derivative.primal);
+    expandReductions(adjoint);
+    expandReductions(derivative.primal);
     for (auto [copy, op] : llvm::zip(adjoint.getBody().front(),
                                      derivative.primal.getBody().front())) {
       primalOps.push_back(&copy);
@@ -286,10 +286,42 @@ private:
     return copy;
   }
 
-  /// A mean is a sum over the number of children, which is a sum, too.
-  static void expandMeans(FuncOp function) {
+  /// 1 where `value` is `maximum`, 0 elsewhere.
+  static Value isLargest(OpBuilder &builder, Value value, Value maximum) {
+    Location loc = value.getLoc();
+    auto type = cast<RankedTensorType>(value.getType());
+    Value equal = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UEQ,
+                                        value, maximum);
+    Value one = arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(type,
+                               builder.getFloatAttr(type.getElementType(), 1)));
+    return arith::SelectOp::create(builder, loc, equal, one,
+                                   nn::buildZeros(builder, loc, type));
+  }
+
+  /// Adds how many children have the largest value, of every element.
+  void countLargest(MapChildrenOp map) {
+    OpBuilder builder(map->getContext());
+    builder.setInsertionPointAfter(map);
+    auto count = cast<MapChildrenOp>(builder.clone(*map));
+    count.setReduction(Reduction::sum);
+    Operation *yield = count.getBody().front().getTerminator();
+    builder.setInsertionPoint(yield);
+    for (auto [operand, maximum, number] : llvm::zip(
+             yield->getOpOperands(), map.getCombined(), count.getCombined())) {
+      operand.set(isLargest(builder, operand.get(), maximum));
+      largest[maximum] = number;
+    }
+  }
+
+  /// A mean is a sum over the number of children, which is a sum, too. Of a
+  /// maximum, the children that have it share the adjoint.
+  void expandReductions(FuncOp function) {
     for (MapChildrenOp map : llvm::make_early_inc_range(
              function.getBody().getOps<MapChildrenOp>())) {
+      if (map.getReduction() == Reduction::max)
+        countLargest(map);
       if (map.getReduction() != Reduction::mean)
         continue;
       Location loc = map.getLoc();
@@ -415,14 +447,11 @@ private:
       if (!adjoint)
         continue;
       Value yielded = mapping.lookupOrDefault(value), share = adjoint;
-      // Of equal largest values, every one counts.
-      if (map.getReduction() == Reduction::max) {
-        Value largest = arith::CmpFOp::create(
-            inner, loc, arith::CmpFPredicate::UEQ, yielded, result);
-        share = arith::SelectOp::create(
-            inner, loc, largest, adjoint,
-            nn::buildZeros(inner, loc, adjoint.getType()));
-      }
+      // Equal largest values share it: they may be of equal children.
+      if (map.getReduction() == Reduction::max)
+        share = arith::MulFOp::create(
+            inner, loc, isLargest(inner, yielded, result),
+            arith::DivFOp::create(inner, loc, adjoint, largest.lookup(result)));
       inside.add(yielded, share);
     }
     for (Operation *op : llvm::reverse(clones))
@@ -608,6 +637,8 @@ private:
   ScatterOp scatter;
   /// The primal's value for each value of the adjoint's copy of F.
   llvm::DenseMap<Value, Value> counterparts;
+  /// For each largest value over children, how many have it.
+  llvm::DenseMap<Value, Value> largest;
   /// The values that the primal scatters.
   SmallVector<Value> stateValues;
   llvm::DenseMap<unsigned, std::string> stateNames;
