@@ -332,8 +332,7 @@ protected:
 };
 
 using Settings = testing::Types<
-    Setting<float, 5, 7, 3, false>, Setting<float, 5, 7, 3, true>,
-    Setting<double, 5, 7, 3, false>, Setting<double, 3, 4, 1, true>,
+    Setting<float, 5, 7, 3, false>, Setting<double, 3, 4, 1, true>,
     Setting<double, 16, 40, 2, false>, Setting<float, 24, 136, 5, true>>;
 TYPED_TEST_SUITE(Training, Settings);
 
@@ -524,10 +523,15 @@ TEST_F(DoubleTraining, CountsFlopsAndTimes) {
   espalier_stats stats = train->stats();
   EXPECT_EQ(stats.matmul_flops, 2.0 * (double)products);
   EXPECT_GT(stats.matmul_seconds, 0);
-  bool seen = false;
-  for (const TraceEvent &event : train->timeline().all())
-    seen |= std::string(event.name) == "dU" && event.rows == inner;
-  EXPECT_TRUE(seen);
+  // Only the second run finds weights that have changed.
+  train->run(batch.forest, inputs(batch));
+  int sums = 0, packings = 0;
+  for (const TraceEvent &event : train->timeline().all()) {
+    sums += std::string(event.name) == "dU" && event.rows == inner;
+    packings += std::string(event.name) == "pack weights";
+  }
+  EXPECT_EQ(sums, 2 * 2);
+  EXPECT_EQ(packings, 1);
 }
 
 //===----------------------------------------------------------------------===//
