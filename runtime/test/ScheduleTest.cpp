@@ -103,6 +103,55 @@ static void expectSerial(const Schedule &schedule, const Forest &forest) {
   }
 }
 
+/// The tables that are built on demand.
+static void expectParentsAndStructures(Schedule &schedule,
+                                       const Forest &forest) {
+  schedule.buildParents();
+  schedule.buildStructures(forest);
+  schedule.buildRootStructures();
+  ASSERT_EQ(schedule.parentsBegin(0), 0);
+  for (int64_t r = 0; r < schedule.vertices(); ++r) {
+    int32_t v = schedule.vertexOfRow()[r];
+    std::vector<std::pair<int32_t, int32_t>> expected, actual;
+    for (int64_t parent = 0; parent < forest.vertices(); ++parent) {
+      int64_t begin = forest.childOffsets[parent];
+      for (int64_t e = begin; e < forest.childOffsets[parent + 1]; ++e)
+        if (forest.children[e] == v)
+          expected.push_back({schedule.rowOfVertex()[parent], e - begin});
+    }
+    std::sort(expected.begin(), expected.end());
+    for (int64_t s = schedule.parentsBegin(r); s < schedule.parentsBegin(r + 1);
+         ++s)
+      actual.push_back(
+          {schedule.parentSlots()[s].row, schedule.parentSlots()[s].slot});
+    ASSERT_EQ(actual, expected) << "row " << r;
+
+    int64_t k = forest.structureOf(v);
+    bool isRoot = v == forest.structureOffsets[k + 1] - 1;
+    ASSERT_EQ(schedule.structureOfRow()[r], k);
+    ASSERT_EQ(schedule.rootStructureOfRow()[r], isRoot ? k : -1);
+  }
+}
+
+TEST(Schedule, ParentsAndStructuresAgainstTheDefinition) {
+  Schedule schedule; // reused: old contents must not show
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    RandomForest random(seed);
+    Forest forest;
+    for (int k = random.below(8); k > 0; --k)
+      forest.append(random.structure(random.below(30), 3, seed % 2));
+    for (bool leafChildren : {false, true}) {
+      schedule.build(forest, 3,
+                     seed % 3 ? ESPALIER_POLICY_BATCHED
+                              : ESPALIER_POLICY_SERIAL,
+                     leafChildren);
+      expectParentsAndStructures(schedule, forest);
+    }
+    if (HasFatalFailure())
+      FAIL() << "seed " << seed;
+  }
+}
+
 TEST(Schedule, RandomForestsAgainstTheDefinition) {
   Schedule schedule; // reused: old contents must not show
   for (uint32_t seed = 0; seed < 200; ++seed) {

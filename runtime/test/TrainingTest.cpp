@@ -332,8 +332,7 @@ protected:
 };
 
 using Settings = testing::Types<
-    Setting<float, 5, 7, 3, false>, Setting<float, 5, 7, 3, true>,
-    Setting<double, 5, 7, 3, false>, Setting<double, 3, 4, 1, true>,
+    Setting<float, 5, 7, 3, false>, Setting<double, 3, 4, 1, true>,
     Setting<double, 16, 40, 2, false>, Setting<float, 24, 136, 5, true>>;
 TYPED_TEST_SUITE(Training, Settings);
 
@@ -524,10 +523,15 @@ TEST_F(DoubleTraining, CountsFlopsAndTimes) {
   espalier_stats stats = train->stats();
   EXPECT_EQ(stats.matmul_flops, 2.0 * (double)products);
   EXPECT_GT(stats.matmul_seconds, 0);
-  bool seen = false;
-  for (const TraceEvent &event : train->timeline().all())
-    seen |= std::string(event.name) == "dU" && event.rows == inner;
-  EXPECT_TRUE(seen);
+  // Only the second run finds weights that have changed.
+  train->run(batch.forest, inputs(batch));
+  int sums = 0, packings = 0;
+  for (const TraceEvent &event : train->timeline().all()) {
+    sums += std::string(event.name) == "dU" && event.rows == inner;
+    packings += std::string(event.name) == "pack weights";
+  }
+  EXPECT_EQ(sums, 2 * 2);
+  EXPECT_EQ(packings, 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -709,24 +713,10 @@ TEST(TrainingTables, Damaged) {
          operandOf(m, 11, 0, 3).buffer = numberOf(m, "rate"),
                              operandOf(m, 11, 0, 3).elements = 1;
        }},
-      {unsupported, "a buffer with rows EDGES",
-       [](Model &m) { bufferOf(m, "dz").rows = ESPALIER_ROWS_EDGES; }},
-      {unsupported, "a step over edges",
-       [](Model &m) { stepOf(m, 1, 0).over_edges = 1; }},
-      {unsupported, "access to the ends of an edge",
-       [](Model &m) {
-         operandOf(m, 1, 0, 0).access = ESPALIER_ACCESS_EDGE_CHILD;
-       }},
       {unsupported, "a phase over one type of vertices",
        [](Model &m) { m.train.phases[1].type = 1; }},
       {unsupported, "a graph with types of vertices",
        [](Model &m) { m.train.graphs[0].types = 2; }},
-      {unsupported, "a reversed graph",
-       [](Model &m) { m.train.graphs[0].reverse_of = 1; }},
-      {unsupported, "a reduction over children",
-       [](Model &m) { stepOf(m, 3, 0).kind = ESPALIER_STEP_SUM_CHILDREN; }},
-      {unsupported, "a reduction over the vertices of a structure",
-       [](Model &m) { stepOf(m, 3, 0).kind = ESPALIER_STEP_MAX_VERTICES; }},
   };
   for (const Damage &damage : cases) {
     Model model;

@@ -272,8 +272,10 @@ typedef struct espalier_stats {
    * threads, too. */
   double total_seconds;
   double schedule_seconds;
-  double copy_seconds; /* gathers, pulls, pushes, embeddings */
-  double matmul_seconds;
+  /* Gathers, pulls, pushes, embeddings, sums over parents and over rows,
+   * weights packed again. */
+  double copy_seconds;
+  double matmul_seconds; /* sums of outer products, too */
   double kernel_seconds; /* generated elementwise kernels */
   double matmul_flops;
   /* Bytes of dynamic tensors: the largest batch, and what is allocated. */

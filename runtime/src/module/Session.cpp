@@ -30,6 +30,9 @@ struct Session::Context {
   std::vector<Worker> workers;
   int64_t arenaBytes = 0;
   int64_t resultBytes = 0;
+  /// When changed weights were packed again; the same time twice if none were.
+  int64_t packingBegin = 0;
+  int64_t packingEnd = 0;
   /// What the session has counted as allocated by this context.
   int64_t countedBytes = 0;
 
@@ -399,7 +402,9 @@ Results Session::run(const Forests &forests, const Inputs &inputs) {
     writeLock = weights.shared().lockToWrite();
   else
     readLock = weights.shared().lockToRead();
-  weights.refresh(ours);
+  context.packingBegin = now();
+  bool packed = weights.refresh(ours);
+  context.packingEnd = packed ? now() : context.packingBegin;
   weights.markWritten();
   Results results = placeBuffers(context);
   unsigned workers = ours ? options.threads : 1;
@@ -473,6 +478,13 @@ void Session::account(Context &context, int64_t start, int64_t scheduled,
   trace.append({{"schedule", "run", start, scheduled, vertices, thread},
                 {"run", "run", start, end, vertices, thread}},
                0);
+  if (context.packingEnd > context.packingBegin) {
+    trace.append({{"pack weights", "run", context.packingBegin,
+                   context.packingEnd, 1, thread}},
+                 0);
+    totals.copy_seconds +=
+        (double)(context.packingEnd - context.packingBegin) * 1e-9;
+  }
   for (unsigned w = 0; w < workers; ++w) {
     const Worker &worker = context.workers[w];
     totals.copy_seconds += worker.times.copy * 1e-9;

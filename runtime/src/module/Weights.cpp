@@ -187,8 +187,9 @@ BoundWeights::BoundWeights(const Module &module, const espalier_entry &entry,
 
 BoundWeights::~BoundWeights() = default;
 
-void BoundWeights::refresh(ThreadPool *pool) {
+bool BoundWeights::refresh(ThreadPool *pool) {
   std::lock_guard<std::mutex> lock(refreshing);
+  bool any = false;
   for (uint32_t w = 0; w < entry.weight_count; ++w) {
     const espalier_weight &weight = entry.weights[w];
     const SharedWeight *from = bound[weight.buffer];
@@ -205,7 +206,9 @@ void BoundWeights::refresh(ThreadPool *pool) {
         packed.repack(source, part);
       });
     packedVersions[w] = from->version;
+    any = true;
   }
+  return any;
 }
 
 void BoundWeights::markWritten() {

@@ -58,9 +58,9 @@ public:
   }
 
   /// Packs again what has changed since it was packed, with the threads of
-  /// `pool` if there is one. To be called at the start of a run, under a lock
-  /// of `shared()`. Any number of threads may.
-  void refresh(ThreadPool *pool);
+  /// `pool` if there is one, and says whether there was any. To be called at
+  /// the start of a run, under a lock of `shared()`. Any number of threads may.
+  bool refresh(ThreadPool *pool);
   /// Says that the run that holds the lock changes what the entry writes.
   void markWritten();
   /// Whether the entry writes any.

@@ -30,7 +30,7 @@ constexpr int XWidth = 6;
 constexpr int YVectors = 2;
 /// Rows that are packed at a time: a panel of y, which all panels of x read,
 /// stays in the first-level cache.
-constexpr int64_t DepthRows = 256;
+constexpr int64_t DepthRows = 192;
 /// Packed, the columns of x in a part stay in the second-level cache while all
 /// panels of y pass; those of y pass once.
 constexpr int64_t XBytes = 192 << 10;
