@@ -709,24 +709,10 @@ TEST(TrainingTables, Damaged) {
          operandOf(m, 11, 0, 3).buffer = numberOf(m, "rate"),
                              operandOf(m, 11, 0, 3).elements = 1;
        }},
-      {unsupported, "a buffer with rows EDGES",
-       [](Model &m) { bufferOf(m, "dz").rows = ESPALIER_ROWS_EDGES; }},
-      {unsupported, "a step over edges",
-       [](Model &m) { stepOf(m, 1, 0).over_edges = 1; }},
-      {unsupported, "access to the ends of an edge",
-       [](Model &m) {
-         operandOf(m, 1, 0, 0).access = ESPALIER_ACCESS_EDGE_CHILD;
-       }},
       {unsupported, "a phase over one type of vertices",
        [](Model &m) { m.train.phases[1].type = 1; }},
       {unsupported, "a graph with types of vertices",
        [](Model &m) { m.train.graphs[0].types = 2; }},
-      {unsupported, "a reversed graph",
-       [](Model &m) { m.train.graphs[0].reverse_of = 1; }},
-      {unsupported, "a reduction over children",
-       [](Model &m) { stepOf(m, 3, 0).kind = ESPALIER_STEP_SUM_CHILDREN; }},
-      {unsupported, "a reduction over the vertices of a structure",
-       [](Model &m) { stepOf(m, 3, 0).kind = ESPALIER_STEP_MAX_VERTICES; }},
   };
   for (const Damage &damage : cases) {
     Model model;
