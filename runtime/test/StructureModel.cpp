@@ -98,6 +98,54 @@ static void nextKernel(const espalier_kernel_operand *operands, int64_t begin,
     *rowOf<double>(operands[1], r) = *rowOf<double>(operands[0], r) + 1;
 }
 
+/// x -> x
+static void sameKernel(const espalier_kernel_operand *operands, int64_t begin,
+                       int64_t end) {
+  for (int64_t r = begin; r < end; ++r)
+    *rowOf<double>(operands[1], r) = *rowOf<double>(operands[0], r);
+}
+
+/// x -> x^2
+static void squareKernel(const espalier_kernel_operand *operands, int64_t begin,
+                         int64_t end) {
+  for (int64_t r = begin; r < end; ++r) {
+    double x = *rowOf<double>(operands[0], r);
+    *rowOf<double>(operands[1], r) = x * x;
+  }
+}
+
+/// x -> 3 x
+static void thriceKernel(const espalier_kernel_operand *operands, int64_t begin,
+                         int64_t end) {
+  for (int64_t r = begin; r < end; ++r)
+    *rowOf<double>(operands[1], r) = 3 * *rowOf<double>(operands[0], r);
+}
+
+/// e, children... -> s
+template <int sign>
+static void typedKernel(const espalier_kernel_operand *operands, int64_t begin,
+                        int64_t end) {
+  for (int64_t r = begin; r < end; ++r) {
+    double sum = 0;
+    for (uint32_t slot = 0; slot < kSlots; ++slot)
+      sum += *rowOf<double>(operands[1 + slot], r) / (slot + 2);
+    *rowOf<double>(operands[1 + kSlots], r) =
+        *rowOf<double>(operands[0], r) + sign * sum;
+  }
+}
+
+/// sum over parents -> d, what children get
+template <int sign>
+static void typedDownKernel(const espalier_kernel_operand *operands,
+                            int64_t begin, int64_t end) {
+  for (int64_t r = begin; r < end; ++r) {
+    double d = 1 + sign * *rowOf<double>(operands[0], r);
+    *rowOf<double>(operands[1], r) = d;
+    for (uint32_t slot = 0; slot < kSlots; ++slot)
+      rowOf<double>(operands[2], r)[slot] = d / (slot + 2);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Tables
 //===----------------------------------------------------------------------===//
@@ -322,11 +370,93 @@ static void buildPair(TestModel::Entry &entry) {
       0, nextKernel);
 }
 
+static void buildTyped(TestModel::Entry &entry) {
+  entry.graphs = {{"typed", kSlots, 0, 2, 0, "kind"}};
+  auto buffer = [&](const char *name, uint32_t kind, uint32_t rows,
+                    uint32_t first = 0, uint32_t last = 0,
+                    int64_t elements = 1) {
+    return entry.buffer(name, kind, ESPALIER_F64, rows, {elements}, first,
+                        last);
+  };
+  auto phase = [&](const char *name, uint32_t rows, uint32_t type) {
+    entry.phase(name, rows);
+    entry.phases.back().type = type;
+  };
+  espalier_step_operand x =
+      at(ESPALIER_ACCESS_CALLER,
+         buffer("x", ESPALIER_BUFFER_INPUT, ESPALIER_ROWS_CALLER), 1);
+  uint32_t results[] = {
+      buffer("s", ESPALIER_BUFFER_OUTPUT, ESPALIER_ROWS_CALLER),
+      buffer("d", ESPALIER_BUFFER_OUTPUT, ESPALIER_ROWS_CALLER)};
+  uint32_t sums[] = {
+      buffer("leaves", ESPALIER_BUFFER_OUTPUT, ESPALIER_ROWS_ONE),
+      buffer("inner", ESPALIER_BUFFER_OUTPUT, ESPALIER_ROWS_ONE)};
+  uint32_t s =
+      buffer("s", ESPALIER_BUFFER_DYNAMIC, ESPALIER_ROWS_VERTICES, 1, 10);
+  // Phases 4 and 5 take turns, so that the second of `e` is still in use after
+  // phase 5 has begun to use `value`.
+  uint32_t e[] = {
+      buffer("e", ESPALIER_BUFFER_DYNAMIC, ESPALIER_ROWS_INNER, 3, 5),
+      buffer("e", ESPALIER_BUFFER_DYNAMIC, ESPALIER_ROWS_VERTICES, 0, 4)};
+  uint32_t value =
+      buffer("value", ESPALIER_BUFFER_DYNAMIC, ESPALIER_ROWS_VERTICES, 5, 5, 2);
+  uint32_t d =
+      buffer("d", ESPALIER_BUFFER_DYNAMIC, ESPALIER_ROWS_VERTICES, 6, 10);
+  uint32_t down = buffer("down", ESPALIER_BUFFER_DYNAMIC,
+                         ESPALIER_ROWS_VERTICES, 6, 7, kSlots);
+
+  phase("eager of type 1", ESPALIER_ROWS_VERTICES, 2);
+  entry.step(ESPALIER_STEP_KERNEL, "thrice", {x, row(e[1], 1)}, 0,
+             thriceKernel);
+  phase("leaves of type 0", ESPALIER_ROWS_LEAVES, 1);
+  entry.step(ESPALIER_STEP_KERNEL, "same", {x, row(s, 1)}, 0, sameKernel);
+  phase("leaves of type 1", ESPALIER_ROWS_LEAVES, 2);
+  entry.step(ESPALIER_STEP_COPY, "same", {row(e[1], 1), row(s, 1)});
+  phase("eager of type 0", ESPALIER_ROWS_INNER, 1);
+  entry.step(ESPALIER_STEP_KERNEL, "square", {x, row(e[0], 1)}, 0,
+             squareKernel);
+  for (uint32_t type : {1, 0}) {
+    phase("path", ESPALIER_ROWS_INNER_TASKS, type + 1);
+    TestModel::Operands operands = {row(e[type], 1)};
+    for (uint32_t slot = 0; slot < kSlots; ++slot)
+      operands.push_back(at(ESPALIER_ACCESS_CHILD, s, 1, slot));
+    operands.push_back(row(type ? s : value, 1));
+    entry.step(ESPALIER_STEP_KERNEL, "sum", operands, 0,
+               type ? typedKernel<-1> : typedKernel<1>);
+    if (type == 0)
+      entry.step(ESPALIER_STEP_COPY, "value", {row(value, 1), row(s, 1)});
+  }
+  for (uint32_t type : {0, 1}) {
+    uint32_t sum =
+        buffer("sum", ESPALIER_BUFFER_SCRATCH, ESPALIER_ROWS_VERTICES);
+    phase("down", ESPALIER_ROWS_TASKS_REVERSED, type + 1);
+    entry.step(ESPALIER_STEP_SUM_PARENTS, "sum",
+               {row(down, kSlots), row(sum, 1)});
+    entry.step(ESPALIER_STEP_KERNEL, "down",
+               {row(sum, 1), row(d, 1), row(down, kSlots)}, 0,
+               type ? typedDownKernel<-1> : typedDownKernel<1>);
+    entry.steps.back().back().result_count = 2;
+  }
+  phase("sum of leaves", ESPALIER_ROWS_LEAVES, 1);
+  entry.step(ESPALIER_STEP_SUM_ROWS, "sum",
+             {row(s, 1), at(ESPALIER_ACCESS_SHARED, sums[0], 1)});
+  phase("sum of inner vertices", ESPALIER_ROWS_INNER, 2);
+  entry.step(ESPALIER_STEP_SUM_ROWS, "sum",
+             {row(s, 1), at(ESPALIER_ACCESS_SHARED, sums[1], 1)});
+  phase("push", ESPALIER_ROWS_VERTICES, 0);
+  entry.step(ESPALIER_STEP_COPY, "s",
+             {row(s, 1), at(ESPALIER_ACCESS_CALLER, results[0], 1)});
+  entry.step(ESPALIER_STEP_COPY, "d",
+             {row(d, 1), at(ESPALIER_ACCESS_CALLER, results[1], 1)});
+}
+
 StructureModel::StructureModel() {
   buildWhole(whole);
   buildParts(parts);
   buildPair(pair);
-  entries = {whole.tables("whole"), parts.tables("parts"), pair.tables("pair")};
+  buildTyped(typed);
+  entries = {whole.tables("whole"), parts.tables("parts"), pair.tables("pair"),
+             typed.tables("typed")};
   model = {ESPALIER_ABI_MAGIC,
            ESPALIER_ABI_MAJOR,
            ESPALIER_ABI_MINOR,

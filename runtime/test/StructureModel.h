@@ -29,6 +29,16 @@
 // root, and the sum of field y over the structure of "target") and "first" (y
 // of every vertex of "target" plus one).
 //
+// Entry "typed", over "typed" with types 0 and 1 in the field "kind", in f64:
+//
+//   s(v) = e(v) + sum over slots i of s(child i) / (i + 2), e(v) = x(v)^2
+//   s(v) = e(v) - sum over slots i of s(child i) / (i + 2), e(v) = 3 x(v)
+//   d(v) = 1 +- sum over the slots i of its parents p of d(p) / (i + 2)
+//
+// where the first line and + are of type 0, and leaves of it have s(v) = x(v).
+// It gives "s", "d", "leaves" (the sum of s over the leaves of type 0) and
+// "inner" (over the inner vertices of type 1).
+//
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_TEST_STRUCTUREMODEL_H
 #define ESPALIER_TEST_STRUCTUREMODEL_H
@@ -43,7 +53,7 @@ struct StructureModel {
   StructureModel(const StructureModel &) = delete;
   StructureModel &operator=(const StructureModel &) = delete;
 
-  TestModel::Entry whole, parts, pair;
+  TestModel::Entry whole, parts, pair, typed;
   std::vector<espalier_entry> entries;
   espalier_model model;
 };

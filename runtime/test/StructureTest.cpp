@@ -496,6 +496,138 @@ TEST_F(StructureTest, ErrorsOfGraphs) {
 }
 
 //===----------------------------------------------------------------------===//
+// Types of vertices
+//===----------------------------------------------------------------------===//
+
+static void setKinds(Batch &batch, std::vector<int32_t> kinds) {
+  Tensor field = Tensor::zeros(ESPALIER_I32, {(int64_t)kinds.size()});
+  std::copy(kinds.begin(), kinds.end(),
+            reinterpret_cast<int32_t *>(field.mutableData()));
+  batch.forest.fields["kind"] = field;
+}
+
+static Batch typedBatch(RandomForest &random, int structures, int vertices,
+                        bool shuffled) {
+  Batch batch;
+  std::vector<int32_t> kinds;
+  for (int k = 0; k < structures; ++k)
+    batch.append(narrow(random, random.below(vertices + 1), shuffled));
+  for (int64_t v = 0; v < batch.forest.vertices(); ++v)
+    kinds.push_back(random.below(2));
+  batch.setField<double>("x", 1, random);
+  setKinds(batch, kinds);
+  return batch;
+}
+
+static void expectTyped(const Results &results, const Batch &batch) {
+  Doubles all(batch.values.size(), 0), down(batch.values.size(), 0);
+  const int32_t *kinds = batch.forest.fields.at("kind").as<int32_t>();
+  double leaves = 0, inner = 0;
+  for (size_t k = 0; k < batch.structures.size(); ++k) {
+    const Lists &lists = batch.structures[k];
+    double *s = all.data() + batch.first(k), *d = down.data() + batch.first(k);
+    const int32_t *kind = kinds + batch.first(k);
+    const double *x = batch.values.data() + batch.first(k);
+    inOrder(lists, [&](size_t v) {
+      double sum = 0;
+      bool leaf = true;
+      for (size_t slot = 0; slot < lists[v].size(); ++slot)
+        if (lists[v][slot] >= 0) {
+          leaf = false;
+          sum += s[lists[v][slot]] / (double)(slot + 2);
+        }
+      s[v] = kind[v] ? 3 * x[v] - sum : leaf ? x[v] : x[v] * x[v] + sum;
+      if (leaf && kind[v] == 0)
+        leaves += s[v];
+      if (!leaf && kind[v] == 1)
+        inner += s[v];
+    });
+    inOrder(reversed(lists), [&](size_t v) {
+      d[v] = kind[v] ? 1 - d[v] : 1 + d[v];
+      for (size_t slot = 0; slot < lists[v].size(); ++slot)
+        if (lists[v][slot] >= 0)
+          d[lists[v][slot]] += d[v] / (double)(slot + 2);
+    });
+  }
+  expectNear(results, "s", all);
+  expectNear(results, "d", down);
+  expectNear(results, "leaves", {leaves});
+  expectNear(results, "inner", {inner});
+}
+
+TEST_F(StructureTest, TypesOfVertices) {
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (unsigned threads : {1u, 2u, 4u})
+    sessions.push_back(
+        create("typed", {ESPALIER_POLICY_BATCHED, threads, threads == 2}));
+  sessions.push_back(create("typed", {ESPALIER_POLICY_SERIAL, 1, false}));
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    RandomForest random(seed);
+    Batch batch =
+        typedBatch(random, (int)seed % 9, seed % 7 ? 30 : 900, seed % 2);
+    Results one = sessions[0]->run(batch.forest, {});
+    expectTyped(one, batch);
+    for (auto &session : sessions)
+      expectSameBits(session->run(batch.forest, {}), one);
+    if (HasFatalFailure())
+      FAIL() << "seed " << seed;
+  }
+  // Of one type only, and what is left of the others: nothing.
+  for (int32_t kind : {0, 1}) {
+    RandomForest random(100);
+    Batch batch = typedBatch(random, 5, 30, true);
+    setKinds(batch, std::vector<int32_t>(batch.forest.vertices(), kind));
+    expectTyped(sessions[0]->run(batch.forest, {}), batch);
+  }
+}
+
+TEST_F(StructureTest, AMillionThatTakeTurns) {
+  RandomForest random(9);
+  Batch batch;
+  batch.append(chain(1000000));
+  batch.setField<double>("x", 1, random);
+  std::vector<int32_t> kinds(1000000);
+  for (size_t v = 0; v < kinds.size(); ++v)
+    kinds[v] = (int32_t)(v / 3 % 2);
+  setKinds(batch, kinds);
+  auto session = create("typed", {});
+  expectTyped(session->run(batch.forest, {}), batch);
+  EXPECT_EQ(session->stats().tasks, 1000000);
+}
+
+TEST_F(StructureTest, ErrorsOfTypes) {
+  RandomForest random(10);
+  Batch batch;
+  batch.append(chain(2));
+  batch.append(chain(3));
+  batch.setField<double>("x", 1, random);
+  auto session = create("typed", {});
+  auto run = [&] { session->run(batch.forest, {}); };
+  EXPECT_EQ(failureOf(ESPALIER_NOT_FOUND, run),
+            "entry 'typed' needs the field 'kind', which has the type of each "
+            "vertex, from 0 to 1");
+  setKinds(batch, {0, 1, 0, 2, 0});
+  EXPECT_EQ(failureOf(ESPALIER_INVALID_ARGUMENT, run),
+            "structure 1, vertex 1: type 2 in field 'kind' is not one of the 2 "
+            "of entry 'typed', from 0 to 1");
+  setKinds(batch, {0, -1, 0, 1, 0});
+  EXPECT_EQ(failureOf(ESPALIER_INVALID_ARGUMENT, run),
+            "structure 0, vertex 1: type -1 in field 'kind' is not one of the "
+            "2 of entry 'typed', from 0 to 1");
+  setKinds(batch, {0, 1, 0, 1});
+  EXPECT_EQ(failureOf(ESPALIER_INVALID_ARGUMENT, run),
+            "field 'kind' is 4xi32, expected 5xi32 (the type of each vertex)");
+  batch.forest.fields["kind"] = Tensor::zeros(ESPALIER_F32, {5});
+  EXPECT_EQ(failureOf(ESPALIER_INVALID_ARGUMENT, run),
+            "field 'kind' is 5xf32, expected 5xi32 (the type of each vertex)");
+  batch.append({{}, {}, {}, {}, {0, 1, 2, 3}});
+  setKinds(batch, std::vector<int32_t>(10, 0));
+  EXPECT_NE(failureOf(ESPALIER_INVALID_ARGUMENT, run)
+                .find("structure 2: vertex 4 has 4 children"),
+            std::string::npos);
+}
+
+//===----------------------------------------------------------------------===//
 // Tables that are damaged
 //===----------------------------------------------------------------------===//
 
@@ -585,6 +717,24 @@ TEST(StructureTables, Damaged) {
        [](auto &m) { m.pair.phases[0].graph = 2; }},
       {"with the rows of graph 1 in a phase over graph 0", // another order
        [](auto &m) { bufferOf(m.pair, "state").graph = 1; }},
+      {"graph 0 has 2 types of vertices, but no field that has them",
+       [](auto &m) { m.typed.graphs[0].type_field = nullptr; }},
+      {"it runs over vertices of type 2 of 2",
+       [](auto &m) { m.typed.phases[0].type = 3; }},
+      {"it runs over vertices of type 0 of 0",
+       [](auto &m) { m.parts.phases[4].type = 1; }},
+      {"it has reductions over all vertices of a type",
+       [](auto &m) { m.typed.phases[8].rows = ESPALIER_ROWS_VERTICES; }},
+      {"the loop over tasks that ends here has phases for 1 of 2 types",
+       [](auto &m) { m.typed.phases[5].type = 2; }},
+      {"the loop over tasks that ends here has phases for 1 of 2 types",
+       [](auto &m) { m.typed.phases[5].rows = ESPALIER_ROWS_TASKS; }},
+      {"it reads parents of buffer 10, which it writes", // another phase does
+       [](auto &m) {
+         m.typed.phases[6].rows = m.typed.phases[7].rows = ESPALIER_ROWS_TASKS;
+         m.typed.steps[7][1].result_count = 1;
+         m.typed.steps[7][1].operand_count = 2;
+       }},
   };
   for (const Damage &damage : cases) {
     StructureModel tables;

@@ -619,8 +619,7 @@ espalier_buffer_desc &bufferOf(Model &m, const char *name) {
 }
 
 TEST(TrainingTables, Damaged) {
-  const espalier_status malformed = ESPALIER_MALFORMED,
-                        unsupported = ESPALIER_UNSUPPORTED;
+  const espalier_status malformed = ESPALIER_MALFORMED;
   const Damage cases[] = {
       {malformed, "has the same name",
        [](Model &m) { bufferOf(m, "steps").name = "W"; }},
@@ -713,10 +712,6 @@ TEST(TrainingTables, Damaged) {
          operandOf(m, 11, 0, 3).buffer = numberOf(m, "rate"),
                              operandOf(m, 11, 0, 3).elements = 1;
        }},
-      {unsupported, "a phase over one type of vertices",
-       [](Model &m) { m.train.phases[1].type = 1; }},
-      {unsupported, "a graph with types of vertices",
-       [](Model &m) { m.train.graphs[0].types = 2; }},
   };
   for (const Damage &damage : cases) {
     Model model;

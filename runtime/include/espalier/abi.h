@@ -19,10 +19,13 @@
  *     phase structures  (rows STRUCTURES)   copy, matmul, kernel
  *
  * A row is a vertex in schedule order: vertices without children come first
- * (task 0), then task after task. Because every step of a phase touches only
- * its own rows of the values made in that phase, a phase can be cut into
- * blocks of rows that run independently; values that only live inside a
- * phase need no more memory than one block (see ESPALIER_BUFFER_SCRATCH).
+ * (task 0), then task after task. (Where vertices have types, leaves are sorted
+ * by type, with a task for each; then come the inner vertices of one type, task
+ * after task, and those of the next. A task is a range of rows all the same,
+ * but tasks of different types take turns.) Because every step of a phase
+ * touches only its own rows of the values made in that phase, a phase can be
+ * cut into blocks of rows that run independently; values that only live inside
+ * a phase need no more memory than one block (see ESPALIER_BUFFER_SCRATCH).
  * Reductions (ESPALIER_STEP_SUM_ROWS and after) are the exception: they make
  * one value from all rows of a phase, and have phases of their own.
  *
@@ -267,9 +270,11 @@ typedef struct espalier_phase {
   uint32_t rows;    /* ESPALIER_ROWS_* */
   uint32_t graph;
   uint32_t step_count;
-  /* 0: vertices of all types. Otherwise only those of type `type - 1`. Phases
-   * over tasks that follow one another, each of a type of its own, are one
-   * loop: each task is of one type, and runs the phase of that type. */
+  /* 0: vertices of all types. Otherwise only those of type `type - 1`, of
+   * VERTICES, LEAVES, INNER or any TASKS (reductions: of LEAVES or INNER).
+   * Phases over the same tasks that follow one another, each of a type of its
+   * own, are one loop, which has a phase for every type: each task is of one
+   * type, and runs the phase of that type. */
   uint32_t type;
   const espalier_step *steps;
 } espalier_phase;

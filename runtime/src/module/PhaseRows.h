@@ -22,6 +22,10 @@ inline bool isReversedTasks(uint32_t rows) {
          rows == ESPALIER_ROWS_INNER_TASKS_REVERSED;
 }
 
+inline bool isTasks(uint32_t rows) {
+  return isForwardTasks(rows) || isReversedTasks(rows);
+}
+
 /// All vertices with children, and no others.
 inline bool isInnerRows(uint32_t rows) {
   return rows == ESPALIER_ROWS_INNER || rows == ESPALIER_ROWS_INNER_TASKS ||

@@ -86,6 +86,27 @@ uint32_t sourceGraph(const espalier_entry &entry, uint32_t graph) {
   return source ? source - 1 : graph;
 }
 
+uint32_t lastOfLoop(const espalier_entry &entry, uint32_t first) {
+  const espalier_phase &phase = entry.phases[first];
+  uint32_t last = first;
+  if (phase.type == 0 || !isTasks(phase.rows))
+    return last;
+  auto hasType = [&](uint32_t type) {
+    for (uint32_t p = first; p <= last; ++p)
+      if (entry.phases[p].type == type)
+        return true;
+    return false;
+  };
+  while (last + 1 < entry.phase_count) {
+    const espalier_phase &next = entry.phases[last + 1];
+    if (next.rows != phase.rows || next.graph != phase.graph ||
+        next.type == 0 || hasType(next.type))
+      break;
+    ++last;
+  }
+  return last;
+}
+
 /// Notes an operand with a row a structure in a phase over another graph.
 void Program::noteMeeting(const espalier_phase &phase,
                           const espalier_step_operand &operand) {
@@ -177,6 +198,7 @@ Program::Program(const espalier_entry &entry,
     phase.name = desc.name;
     phase.rows = desc.rows;
     phase.graph = desc.rows == ESPALIER_ROWS_ONE ? 0 : desc.graph;
+    phase.type = desc.rows == ESPALIER_ROWS_ONE ? 0 : desc.type;
     for (uint32_t s = 0; s < desc.step_count; ++s) {
       const espalier_step &from = desc.steps[s];
       Step step{};
@@ -216,6 +238,14 @@ Program::Program(const espalier_entry &entry,
     }
     layOutScratch(desc, phase);
     phases.push_back(std::move(phase));
+  }
+
+  for (uint32_t p = 0; p < entry.phase_count;) {
+    uint32_t first = p, last = lastOfLoop(entry, p);
+    for (; p <= last; ++p) {
+      phases[p].firstOfLoop = first;
+      phases[p].lastOfLoop = last;
+    }
   }
 }
 

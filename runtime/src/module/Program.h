@@ -89,6 +89,12 @@ struct Program {
     uint32_t rows;
     /// 0 for a phase over the one row, which belongs to no graph.
     uint32_t graph;
+    /// 0: vertices of all types; otherwise one more than the type.
+    uint32_t type;
+    /// The first and the last phase of the loop over tasks that the phase is
+    /// part of; the phase itself if it is part of none.
+    uint32_t firstOfLoop;
+    uint32_t lastOfLoop;
     /// All steps are reductions: each runs over all rows at a time.
     bool isReduction;
     std::vector<Step> steps;
@@ -139,6 +145,11 @@ constexpr int64_t kFlopsPerByte = 4;
 
 /// The graph argument that `graph` is, or is made of.
 uint32_t sourceGraph(const espalier_entry &entry, uint32_t graph);
+
+/// The last phase of the loop over tasks that begins with phase `first`: those
+/// that follow it over the same rows, each of a type of its own. `first` itself
+/// if it is over no tasks, or over vertices of all types.
+uint32_t lastOfLoop(const espalier_entry &entry, uint32_t first);
 
 /// Bytes of one row of `buffer`.
 int64_t rowBytes(const espalier_buffer_desc &buffer);

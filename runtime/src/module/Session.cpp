@@ -154,11 +154,44 @@ const Forest *Session::findForest(const Forests &forests,
   return found;
 }
 
-void Session::buildSchedule(BatchGraph &graph, uint32_t g) const {
+/// The types of the vertices of graph `g`, which a field of `structures` has.
+VertexTypes Session::findTypes(const Forest &structures, uint32_t g) const {
+  const espalier_graph_desc &graph = entry.graphs[g];
+  if (graph.types <= 1)
+    return {};
+  auto field = structures.fields.find(graph.type_field);
+  if (field == structures.fields.end())
+    fail(ESPALIER_NOT_FOUND,
+         "entry '%s' needs the field '%s', which has the type of each vertex, "
+         "from 0 to %u",
+         entry.name, graph.type_field, graph.types - 1);
+  const Tensor &tensor = field->second;
+  std::vector<int64_t> expected{structures.vertices()};
+  if (tensor.dtype != ESPALIER_I32 || tensor.shape != expected)
+    fail(ESPALIER_INVALID_ARGUMENT,
+         "field '%s' is %s, expected %s (the type of each vertex)",
+         graph.type_field, shapeString(tensor.shape, tensor.dtype).c_str(),
+         shapeString(expected, ESPALIER_I32).c_str());
+  const int32_t *types = tensor.as<int32_t>();
+  for (int64_t v = 0; v < structures.vertices(); ++v)
+    if (types[v] < 0 || types[v] >= (int64_t)graph.types) {
+      int64_t k = structures.structureOf(v);
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "structure %lld, vertex %lld: type %d in field '%s' is not one of "
+           "the %u of entry '%s', from 0 to %u",
+           (long long)k, (long long)(v - structures.structureOffsets[k]),
+           types[v], graph.type_field, graph.types, entry.name,
+           graph.types - 1);
+    }
+  return {types, graph.types};
+}
+
+void Session::buildSchedule(BatchGraph &graph, const Forest &fieldsOf,
+                            uint32_t g) const {
   const Program::Graph &needs = program.graphs[g];
   try {
     graph.schedule.build(*graph.forest, needs.arity, options.policy,
-                         needs.leafChildren);
+                         needs.leafChildren, findTypes(fieldsOf, g));
     if (needs.edges)
       graph.edges.build(*graph.forest, graph.schedule, needs.incomingEdges);
     if (needs.parents)
@@ -180,13 +213,15 @@ void Session::buildGraphs(Context &context, const Forests &forests) const {
   checkGraphNames(forests);
   for (uint32_t g = 0; g < entry.graph_count; ++g) {
     BatchGraph &graph = context.graphs[g];
+    const Forest *given;
     if (uint32_t source = entry.graphs[g].reverse_of) {
-      reverseEdges(*context.graphs[source - 1].forest, graph.reversed);
+      given = context.graphs[source - 1].forest;
+      reverseEdges(*given, graph.reversed);
       graph.forest = &graph.reversed;
     } else {
-      graph.forest = findForest(forests, g);
+      graph.forest = given = findForest(forests, g);
     }
-    buildSchedule(graph, g);
+    buildSchedule(graph, *given, g);
   }
   checkStructureCounts(context);
 }
@@ -246,8 +281,11 @@ int64_t Session::planMemory(Context &context) const {
     if (buffer.kind == ESPALIER_BUFFER_OUTPUT)
       context.resultBytes += bytes;
     else
+      // Phases of one loop run in turns, so that what one of them uses has to
+      // stay throughout.
       context.placements.push_back(
-          {bytes, buffer.first_phase, buffer.last_phase, 0});
+          {bytes, program.phases[buffer.first_phase].firstOfLoop,
+           program.phases[buffer.last_phase].lastOfLoop, 0});
   }
   context.arenaBytes = context.assigner.assign(context.placements);
   return context.arenaBytes + context.resultBytes;
@@ -441,18 +479,16 @@ void Session::account(Context &context, int64_t start, int64_t scheduled,
   double flops = 0;
   for (const Program::Phase &phase : program.phases) {
     const BatchGraph &graph = context.graphs[phase.graph];
-    int64_t vertices = graph.schedule.vertices();
-    int64_t leaves = graph.schedule.leaves();
-    int64_t rows = phase.rows == ESPALIER_ROWS_ONE ? 1
-                   : phase.rows == ESPALIER_ROWS_STRUCTURES
-                       ? graph.schedule.structures()
-                   : phase.rows == ESPALIER_ROWS_LEAVES ? leaves
-                   : isInnerRows(phase.rows)            ? vertices - leaves
-                                                        : vertices;
-    flops += (double)rows * (double)phase.matmulFlopsPerRow;
-    // Leaves have no edges.
-    if (phase.hasEdgeSteps && phase.rows != ESPALIER_ROWS_LEAVES)
-      flops += (double)graph.edges.edges() * (double)phase.matmulFlopsPerEdge;
+    PhaseRanges ranges = phaseRanges(graph.schedule, phase.rows, phase.type);
+    for (RowRange rows : {ranges.first, ranges.second}) {
+      flops +=
+          (double)(rows.end - rows.begin) * (double)phase.matmulFlopsPerRow;
+      if (!phase.hasEdgeSteps)
+        continue;
+      const int64_t *offsets = graph.edges.offsets();
+      flops += (double)(offsets[rows.end] - offsets[rows.begin]) *
+               (double)phase.matmulFlopsPerEdge;
+    }
   }
   int64_t vertices = 0, tasks = 0;
   for (uint32_t g = 0; g < entry.graph_count; ++g) {

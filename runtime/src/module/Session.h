@@ -85,7 +85,9 @@ private:
   Forests onlyGraph(const Forest &forest) const;
   const Forest *findForest(const Forests &forests, uint32_t graph) const;
   void checkGraphNames(const Forests &forests) const;
-  void buildSchedule(BatchGraph &graph, uint32_t g) const;
+  VertexTypes findTypes(const Forest &fieldsOf, uint32_t g) const;
+  void buildSchedule(BatchGraph &graph, const Forest &fieldsOf,
+                     uint32_t g) const;
   void buildGraphs(Context &context, const Forests &forests) const;
   void checkStructureCounts(const Context &context) const;
   int64_t rowsOf(const espalier_buffer_desc &buffer,

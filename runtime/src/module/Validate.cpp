@@ -7,9 +7,11 @@
 #include "module/Validate.h"
 
 #include "module/PhaseRows.h"
+#include "module/Program.h"
 #include "support/Error.h"
 #include "tensor/Tensor.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -33,7 +35,8 @@ private:
   void checkBuffer(const espalier_buffer_desc &buffer);
   void checkWeight(const espalier_weight &weight);
   void checkPhase(uint32_t p);
-  void checkOrder(uint32_t p);
+  void checkLoop(uint32_t first, uint32_t last);
+  void checkOrder(uint32_t p, uint32_t first);
   void checkWritesById(const espalier_phase &phase);
   void checkStep(uint32_t p, const espalier_step &step);
   void checkOperand(uint32_t p, const espalier_step &step, uint32_t o);
@@ -67,7 +70,6 @@ private:
       __attribute__((format(printf, 3, 4)));
   void expectFloats(const espalier_step &step, uint32_t a, uint32_t b);
   void expectApart(const espalier_step &step, uint32_t in, uint32_t out);
-  void supported(bool condition, const char *what);
 
   const espalier_entry &entry;
   std::string entryWhere;
@@ -92,12 +94,6 @@ void EntryValidator::expect(bool condition, const char *fmt, ...) {
        where.c_str(), text);
 }
 
-void EntryValidator::supported(bool condition, const char *what) {
-  if (!condition)
-    fail(ESPALIER_UNSUPPORTED, "%s: %s is not supported by this runtime",
-         where.c_str(), what);
-}
-
 //===----------------------------------------------------------------------===//
 // Graphs, buffers and weights
 //===----------------------------------------------------------------------===//
@@ -116,7 +112,9 @@ void EntryValidator::checkGraph(uint32_t g) {
     expect(graph.reverse_of || entry.graphs[other].reverse_of ||
                std::strcmp(entry.graphs[other].name, graph.name),
            "graphs %u and %u have the same name", other, g);
-  supported(graph.types <= 1, "a graph with types of vertices");
+  expect(graph.types <= INT32_MAX && (graph.types <= 1 || graph.type_field),
+         "graph %u has %u types of vertices%s", g, graph.types,
+         graph.type_field ? "" : ", but no field that has them");
 }
 
 void EntryValidator::checkBuffer(const espalier_buffer_desc &buffer) {
@@ -652,14 +650,15 @@ void EntryValidator::checkStep(uint32_t p, const espalier_step &step) {
   }
 }
 
-/// What a step reads of other rows is there before it runs.
-void EntryValidator::checkOrder(uint32_t p) {
+/// What a step reads of other rows is there before it runs. Phase `p` is part
+/// of a loop that begins with phase `first`.
+void EntryValidator::checkOrder(uint32_t p, uint32_t first) {
   const espalier_phase &phase = entry.phases[p];
   for (uint32_t s = 0; s < phase.step_count; ++s) {
     const espalier_step &step = phase.steps[s];
     for (uint32_t o = 0; o < step.operand_count; ++o) {
       const espalier_step_operand &operand = step.operands[o];
-      bool writtenHere = writtenIn[operand.buffer] == p + 1;
+      bool writtenHere = writtenIn[operand.buffer] > first;
       bool ofChildren = operand.access == ESPALIER_ACCESS_CHILD ||
                         operand.access == ESPALIER_ACCESS_EDGE_CHILD;
       // Outside of tasks nothing orders a vertex after its children.
@@ -709,7 +708,11 @@ void EntryValidator::checkPhase(uint32_t p) {
          "it cannot run over rows %u", phase.rows);
   expect(phase.rows == ESPALIER_ROWS_ONE || phase.graph < entry.graph_count,
          "graph %u of %u", phase.graph, entry.graph_count);
-  supported(phase.type == 0, "a phase over one type of vertices");
+  uint32_t types = isVertexRows(phase.rows)
+                       ? std::max(entry.graphs[phase.graph].types, 1u)
+                       : 0;
+  expect(phase.type <= types, "it runs over vertices of type %d of %u",
+         (int)phase.type - 1, types);
   expect(phase.steps || phase.step_count == 0, "no step table");
   std::string phaseWhere = where;
   uint32_t reductions = 0;
@@ -724,11 +727,38 @@ void EntryValidator::checkPhase(uint32_t p) {
   expect(reductions == 0 || reductions == phase.step_count,
          "%u of its %u steps are reductions, expected none or all", reductions,
          phase.step_count);
-  expect(reductions == 0 ||
-             !(isForwardTasks(phase.rows) || isReversedTasks(phase.rows)),
+  expect(reductions == 0 || !isTasks(phase.rows),
          "it has reductions over tasks");
-  checkOrder(p);
+  // Leaves and inner vertices of a type are not one range.
+  expect(reductions == 0 || phase.type == 0 ||
+             phase.rows != ESPALIER_ROWS_VERTICES,
+         "it has reductions over all vertices of a type, expected its leaves "
+         "or its inner vertices");
   checkWritesById(phase);
+}
+
+/// Checks phases [first, last], which are one loop over tasks if they are more
+/// than one.
+void EntryValidator::checkLoop(uint32_t first, uint32_t last) {
+  auto checkEach = [&](auto check) {
+    for (uint32_t p = first; p <= last; ++p) {
+      const char *name = entry.phases[p].name;
+      where =
+          format("%s, phase %u '%s'", entryWhere.c_str(), p, name ? name : "?");
+      check(p);
+    }
+  };
+  checkEach([&](uint32_t p) { checkPhase(p); });
+  // What one phase reads another one may write.
+  checkEach([&](uint32_t p) { checkOrder(p, first); });
+  const espalier_phase &phase = entry.phases[first];
+  if (phase.type == 0 || !isTasks(phase.rows))
+    return;
+  // A vertex that no phase computes would be read by its parents.
+  uint32_t types = std::max(entry.graphs[phase.graph].types, 1u);
+  expect(last - first + 1 == types,
+         "the loop over tasks that ends here has phases for %u of %u types",
+         last - first + 1, types);
 }
 
 void EntryValidator::run() {
@@ -750,11 +780,10 @@ void EntryValidator::run() {
   }
   writtenIn.assign(entry.buffer_count, 0);
   hasDistinctIds.assign(entry.buffer_count, false);
-  for (uint32_t p = 0; p < entry.phase_count; ++p) {
-    const char *name = entry.phases[p].name;
-    where =
-        format("%s, phase %u '%s'", entryWhere.c_str(), p, name ? name : "?");
-    checkPhase(p);
+  for (uint32_t p = 0; p < entry.phase_count;) {
+    uint32_t last = lastOfLoop(entry, p);
+    checkLoop(p, last);
+    p = last + 1;
   }
   where = entryWhere;
   for (uint32_t b = 0; b < entry.buffer_count; ++b)

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An entry's graphs are numbered; this is what a run knows of each.
+// An entry's graphs are numbered; this is what a run knows of each, and which
+// of their rows a phase runs over.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_SCHEDULE_BATCHGRAPH_H
@@ -26,6 +27,15 @@ struct BatchGraph {
   /// Only built if the program asks for it.
   EdgeTable edges;
 };
+
+/// The rows of a phase over `rows` (ESPALIER_ROWS_*) that are of `type` (0: of
+/// any, otherwise one more than the type): two ranges, the second mostly empty.
+/// Those of a phase over tasks are the rows of all its tasks.
+struct PhaseRanges {
+  RowRange first;
+  RowRange second;
+};
+PhaseRanges phaseRanges(const Schedule &schedule, uint32_t rows, uint32_t type);
 
 } // namespace espalier
 

@@ -6,13 +6,17 @@
 //===----------------------------------------------------------------------===//
 #include "schedule/Schedule.h"
 
-#include "graph/Forest.h"
+#include "graph/Reverse.h"
 #include "support/Error.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace espalier {
+
+//===----------------------------------------------------------------------===//
+// Which vertices are a task
+//===----------------------------------------------------------------------===//
 
 [[noreturn]] static void failArity(const Forest &forest, int64_t v,
                                    uint32_t arity) {
@@ -58,24 +62,9 @@ void Schedule::levelsByKahn(const Forest &forest) {
   levels.assign(count, 0);
   waiting.assign(count, 0);
   queue.resize(count);
-
-  // Parents of each vertex, in compressed rows: count, sum, fill.
-  parentOffsets.assign(count + 2, 0);
-  for (int64_t v = 0; v < count; ++v)
-    for (int64_t e = forest.childOffsets[v]; e < forest.childOffsets[v + 1];
-         ++e)
-      if (forest.children[e] >= 0) {
-        ++parentOffsets[forest.children[e] + 2];
-        ++waiting[v];
-      }
-  for (int64_t v = 0; v < count; ++v)
-    parentOffsets[v + 2] += parentOffsets[v + 1];
-  parents.resize(parentOffsets[count + 1]);
-  for (int64_t v = 0; v < count; ++v)
-    for (int64_t e = forest.childOffsets[v]; e < forest.childOffsets[v + 1];
-         ++e)
-      if (forest.children[e] >= 0)
-        parents[parentOffsets[forest.children[e] + 1]++] = (int32_t)v;
+  reverseEdges(forest, parents);
+  for (int32_t parent : parents.children)
+    ++waiting[parent];
 
   int64_t head = 0, tail = 0;
   for (int64_t v = 0; v < count; ++v)
@@ -83,8 +72,9 @@ void Schedule::levelsByKahn(const Forest &forest) {
       queue[tail++] = (int32_t)v;
   while (head < tail) {
     int32_t child = queue[head++];
-    for (int64_t p = parentOffsets[child]; p < parentOffsets[child + 1]; ++p) {
-      int32_t parent = parents[p];
+    for (int64_t e = parents.childOffsets[child];
+         e < parents.childOffsets[child + 1]; ++e) {
+      int32_t parent = parents.children[e];
       levels[parent] = std::max(levels[parent], levels[child] + 1);
       if (--waiting[parent] == 0)
         queue[tail++] = parent;
@@ -97,71 +87,141 @@ void Schedule::levelsByKahn(const Forest &forest) {
   }
 }
 
-void Schedule::build(const Forest &forest, uint32_t arity,
-                     espalier_policy policy, bool leafChildren) {
-  vertexCount = forest.vertices();
-  slots = arity;
-  int64_t structureCount = forest.structures();
+void Schedule::assignLevels(const Forest &forest, uint32_t arity) {
   levels.resize(vertexCount);
-  vertexOfRows.resize(vertexCount);
-  rowOfVertices.resize(vertexCount);
-  rootRows.resize(structureCount);
-  rootVertices.resize(structureCount);
-
   if (!levelsInOnePass(forest, arity))
     levelsByKahn(forest);
+}
 
-  // A stable counting sort by level. `levelSizes` first holds sizes, then the
-  // next free row of each level.
-  levelSizes.clear();
+void Schedule::assignTypedTasks(const Forest &forest, uint32_t arity,
+                                VertexTypes types) {
+  if (arity != 0)
+    for (int64_t v = 0; v < vertexCount; ++v)
+      if (forest.childOffsets[v + 1] - forest.childOffsets[v] > (int64_t)arity)
+        failArity(forest, v, arity);
+  typed.assign(forest, types);
+}
+
+//===----------------------------------------------------------------------===//
+// Which rows they have
+//===----------------------------------------------------------------------===//
+
+/// Gives tasks their rows: those of leaves first, then type by type.
+void Schedule::layOutTasks(const std::vector<int32_t> &taskOf,
+                           int64_t leafTasks, uint32_t types) {
+  // First the sizes.
+  taskRows.clear();
   for (int64_t v = 0; v < vertexCount; ++v) {
-    if (levels[v] >= (int32_t)levelSizes.size())
-      levelSizes.resize(levels[v] + 1, 0);
-    ++levelSizes[levels[v]];
+    if (taskOf[v] >= (int32_t)taskRows.size())
+      taskRows.resize(taskOf[v] + 1, Task{0, 0});
+    ++taskRows[taskOf[v]].end;
   }
-  leafCount = levelSizes.empty() ? 0 : levelSizes[0];
-  bool serial = policy == ESPALIER_POLICY_SERIAL;
-  taskOffsets.resize((serial ? vertexCount : (int64_t)levelSizes.size()) + 1);
   int32_t row = 0;
-  for (size_t level = 0; level < levelSizes.size(); ++level) {
-    int32_t size = levelSizes[level];
-    levelSizes[level] = row;
-    if (!serial)
-      taskOffsets[level] = row;
+  auto place = [&](int64_t t) {
+    int32_t size = taskRows[t].end;
+    taskRows[t] = {row, row + size};
     row += size;
+  };
+  leafRows.assign(types, RowRange{0, 0});
+  innerRows.resize(types);
+  for (int64_t t = 0; t < leafTasks; ++t) {
+    place(t);
+    leafRows[taskType(t)] = {taskRows[t].begin, row};
   }
-  taskOffsets.back() = vertexCount;
-  if (serial)
-    for (int64_t t = 0; t < vertexCount; ++t)
-      taskOffsets[t] = t;
-  innerTask = serial ? leafCount : vertexCount > 0;
+  leafCount = row;
+  for (uint32_t type = 0; type < types; ++type) {
+    innerRows[type].begin = row;
+    for (int64_t t = leafTasks; t < tasks(); ++t)
+      if (taskType(t) == (int32_t)type)
+        place(t);
+    innerRows[type].end = row;
+  }
+  innerTask = leafTasks;
+}
 
-  const int64_t *offsets = forest.childOffsets.data();
+/// A stable counting sort of the vertices by task.
+void Schedule::fillRows(const std::vector<int32_t> &taskOf) {
+  nextRows.resize(taskRows.size());
+  for (size_t t = 0; t < taskRows.size(); ++t)
+    nextRows[t] = taskRows[t].begin;
+  vertexOfRows.resize(vertexCount);
+  rowOfVertices.resize(vertexCount);
   for (int64_t v = 0; v < vertexCount; ++v) {
-    int32_t r = levelSizes[levels[v]]++;
+    int32_t r = nextRows[taskOf[v]]++;
     rowOfVertices[v] = r;
     vertexOfRows[r] = (int32_t)v;
   }
-  // Row by row, so that each slot of the table is written in order.
+}
+
+/// Makes every row a task.
+void Schedule::splitTasks() {
+  wholeTasks.swap(taskRows);
+  wholeTypes.swap(taskTypes);
+  taskRows.clear();
+  taskTypes.clear();
+  for (size_t t = 0; t < wholeTasks.size(); ++t)
+    for (int32_t row = wholeTasks[t].begin; row < wholeTasks[t].end; ++row) {
+      taskRows.push_back({row, row + 1});
+      if (!wholeTypes.empty())
+        taskTypes.push_back(wholeTypes[t]);
+    }
+  innerTask = leafCount;
+}
+
+/// Row by row, so that each slot of the table is written in order.
+void Schedule::fillChildTable(const Forest &forest, bool leafChildren) {
+  const int64_t *offsets = forest.childOffsets.data();
   firstTableRow = leafChildren ? 0 : leafCount;
   int64_t tableRows = vertexCount - firstTableRow;
-  childTable.resize(tableRows * arity);
+  childTable.resize(tableRows * slots);
   for (int64_t i = 0; i < tableRows; ++i) {
     int32_t v = vertexOfRows[firstTableRow + i];
     int64_t begin = offsets[v], found = offsets[v + 1] - begin;
-    for (int64_t slot = 0; slot < (int64_t)arity; ++slot) {
+    for (int64_t slot = 0; slot < (int64_t)slots; ++slot) {
       int32_t child = slot < found ? forest.children[begin + slot] : -1;
       childTable[slot * tableRows + i] = child < 0 ? -1 : rowOfVertices[child];
     }
   }
+}
 
-  for (int64_t k = 0; k < structureCount; ++k) {
+void Schedule::fillRoots(const Forest &forest) {
+  int64_t count = forest.structures();
+  rootRows.resize(count);
+  rootVertices.resize(count);
+  for (int64_t k = 0; k < count; ++k) {
     int64_t first = forest.structureOffsets[k];
     int64_t end = forest.structureOffsets[k + 1];
     rootVertices[k] = first == end ? -1 : (int32_t)(end - 1);
     rootRows[k] = first == end ? -1 : rowOfVertices[end - 1];
   }
 }
+
+void Schedule::build(const Forest &forest, uint32_t arity,
+                     espalier_policy policy, bool leafChildren,
+                     VertexTypes types) {
+  vertexCount = forest.vertices();
+  slots = arity;
+  bool hasTypes = types.count > 1;
+  taskTypes.clear();
+  if (hasTypes) {
+    assignTypedTasks(forest, arity, types);
+    taskTypes = typed.typeOfTask();
+  } else {
+    assignLevels(forest, arity);
+  }
+  const std::vector<int32_t> &taskOf = hasTypes ? typed.taskOfVertex() : levels;
+  layOutTasks(taskOf, hasTypes ? typed.leafTasks() : vertexCount > 0,
+              hasTypes ? types.count : 1);
+  fillRows(taskOf);
+  if (policy == ESPALIER_POLICY_SERIAL)
+    splitTasks();
+  fillChildTable(forest, leafChildren);
+  fillRoots(forest);
+}
+
+//===----------------------------------------------------------------------===//
+// Tables that few programs need
+//===----------------------------------------------------------------------===//
 
 void Schedule::buildParents() {
   // In compressed rows: count, sum, fill, by which every start moves to the

@@ -5,11 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The order in which the vertices of a forest are evaluated. Vertices are
-// sorted by level (0 without a present child, else one more than the highest
-// child), and within a level by their number; a vertex's place in that order is
-// its row. Under the batched policy a level is a task, under the serial policy
-// every row is.
+// The order in which the vertices of a forest are evaluated. A vertex's place
+// in that order is its row. Vertices without a present child, leaves, have the
+// first rows.
+//
+// Without types, vertices are sorted by level (0 for leaves, else one more than
+// the highest child), and within a level by their number. Under the batched
+// policy a level is a task, under the serial policy every row is.
+//
+// With types, tasks are those of TypedTasks, of one type each. Leaves are
+// sorted by type; then come all inner vertices of the first type, task after
+// task, then those of the next. So a task is a range of rows, and a type's
+// leaves and its inner vertices are one range each, but rows of a later task
+// may come before those of an earlier one. The serial policy runs the same
+// tasks row by row.
 //
 // All tables are flat arrays that keep their memory from one `build` to the
 // next, and building takes O(vertices + edges) without recursion.
@@ -19,6 +28,7 @@
 #define ESPALIER_SCHEDULE_SCHEDULE_H
 
 #include "espalier/runtime.h"
+#include "schedule/TypedTasks.h"
 
 #include <cstdint>
 #include <vector>
@@ -26,6 +36,12 @@
 namespace espalier {
 
 class Forest;
+
+/// Rows [begin, end).
+struct RowRange {
+  int64_t begin;
+  int64_t end;
+};
 
 class Schedule {
 public:
@@ -38,21 +54,28 @@ public:
   /// Orders the vertices of `forest`, which must be valid. The child table has
   /// `arity` slots; a vertex with more children is an error, unless arity is
   /// 0: then children only order the vertices. It has the rows of leaves, all
-  /// absent, only if `leafChildren` asks for them.
+  /// absent, only if `leafChildren` asks for them. `types` are valid, too; all
+  /// vertices are alike if there are fewer than two.
   void build(const Forest &forest, uint32_t arity, espalier_policy policy,
-             bool leafChildren);
+             bool leafChildren, VertexTypes types = {});
 
   int64_t vertices() const { return vertexCount; }
   int64_t structures() const { return (int64_t)rootRows.size(); }
   /// Vertices without a present child; they have rows [0, leaves()).
   int64_t leaves() const { return leafCount; }
 
-  /// Task t has rows [taskBegin(t), taskEnd(t)).
-  int64_t tasks() const { return (int64_t)taskOffsets.size() - 1; }
-  int64_t taskBegin(int64_t t) const { return taskOffsets[t]; }
-  int64_t taskEnd(int64_t t) const { return taskOffsets[t + 1]; }
-  /// The first task whose vertices have children: row leaves().
+  /// Task t has rows [taskBegin(t), taskEnd(t)), all of type taskType(t).
+  int64_t tasks() const { return (int64_t)taskRows.size(); }
+  int64_t taskBegin(int64_t t) const { return taskRows[t].begin; }
+  int64_t taskEnd(int64_t t) const { return taskRows[t].end; }
+  int32_t taskType(int64_t t) const {
+    return taskTypes.empty() ? 0 : taskTypes[t];
+  }
+  /// The first task whose vertices have children; all after it do, too.
   int64_t firstInnerTask() const { return innerTask; }
+  /// The leaves of a type, and its inner vertices.
+  RowRange leavesOf(uint32_t type) const { return leafRows[type]; }
+  RowRange innerOf(uint32_t type) const { return innerRows[type]; }
 
   /// For each row its vertex, and the other way round.
   const int32_t *vertexOfRow() const { return vertexOfRows.data(); }
@@ -90,15 +113,32 @@ public:
   bool contiguousChildren(uint32_t slot, int64_t begin, int64_t end) const;
 
 private:
+  struct Task {
+    int32_t begin;
+    int32_t end;
+  };
+
+  void assignLevels(const Forest &forest, uint32_t arity);
   bool levelsInOnePass(const Forest &forest, uint32_t arity);
   void levelsByKahn(const Forest &forest);
+  void assignTypedTasks(const Forest &forest, uint32_t arity,
+                        VertexTypes types);
+  void layOutTasks(const std::vector<int32_t> &taskOf, int64_t leafTasks,
+                   uint32_t types);
+  void splitTasks();
+  void fillRows(const std::vector<int32_t> &taskOf);
+  void fillChildTable(const Forest &forest, bool leafChildren);
+  void fillRoots(const Forest &forest);
 
   int64_t vertexCount = 0;
   int64_t leafCount = 0;
   int64_t innerTask = 0;
   int64_t firstTableRow = 0;
   uint32_t slots = 0;
-  std::vector<int64_t> taskOffsets{0};
+  std::vector<Task> taskRows;
+  std::vector<int32_t> taskTypes; // empty: all 0
+  std::vector<RowRange> leafRows; // by type
+  std::vector<RowRange> innerRows;
   std::vector<int32_t> vertexOfRows;
   std::vector<int32_t> rowOfVertices;
   std::vector<int32_t> childTable;
@@ -111,11 +151,13 @@ private:
 
   /// Working memory of `build`.
   std::vector<int32_t> levels;
-  std::vector<int32_t> levelSizes;
+  std::vector<int32_t> nextRows; // by task
+  std::vector<Task> wholeTasks;
+  std::vector<int32_t> wholeTypes;
   std::vector<int32_t> waiting;
   std::vector<int32_t> queue;
-  std::vector<int32_t> parents;
-  std::vector<int64_t> parentOffsets;
+  Forest parents; // of each vertex, as its children
+  TypedTasks typed;
 };
 
 } // namespace espalier

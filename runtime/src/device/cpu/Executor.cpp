@@ -55,37 +55,34 @@ Executor::Executor(const Program &program,
 //===----------------------------------------------------------------------===//
 
 void Executor::run() {
-  for (const Program::Phase &phase : program.phases) {
-    if (phase.rows == ESPALIER_ROWS_ONE) {
-      runRows(phase, 0, 1);
-      continue;
-    }
+  for (uint32_t p = 0; p < program.phases.size();) {
+    const Program::Phase &phase = program.phases[p];
     const Schedule &schedule = graphs[phase.graph].schedule;
-    int64_t firstTask = isInnerRows(phase.rows) ? schedule.firstInnerTask() : 0;
-    switch (phase.rows) {
-    case ESPALIER_ROWS_VERTICES:
-      runRows(phase, 0, schedule.vertices());
-      break;
-    case ESPALIER_ROWS_LEAVES:
-      runRows(phase, 0, schedule.leaves());
-      break;
-    case ESPALIER_ROWS_INNER:
-      runRows(phase, schedule.leaves(), schedule.vertices());
-      break;
-    case ESPALIER_ROWS_STRUCTURES:
-      runRows(phase, 0, schedule.structures());
-      break;
-    case ESPALIER_ROWS_TASKS:
-    case ESPALIER_ROWS_INNER_TASKS:
-      for (int64_t t = firstTask; t < schedule.tasks(); ++t)
-        runRows(phase, schedule.taskBegin(t), schedule.taskEnd(t));
-      break;
-    case ESPALIER_ROWS_TASKS_REVERSED:
-    case ESPALIER_ROWS_INNER_TASKS_REVERSED:
-      for (int64_t t = schedule.tasks() - 1; t >= firstTask; --t)
-        runRows(phase, schedule.taskBegin(t), schedule.taskEnd(t));
-      break;
+    if (isTasks(phase.rows)) {
+      runTasks(phase, schedule);
+    } else {
+      PhaseRanges rows = phaseRanges(schedule, phase.rows, phase.type);
+      runRows(phase, rows.first.begin, rows.first.end);
+      // A reduction has one range, which may be empty.
+      if (rows.second.begin != rows.second.end)
+        runRows(phase, rows.second.begin, rows.second.end);
     }
+    p = phase.lastOfLoop + 1;
+  }
+}
+
+/// Runs a loop over tasks, of which `first` is the first phase.
+void Executor::runTasks(const Program::Phase &first, const Schedule &schedule) {
+  bool reversed = isReversedTasks(first.rows);
+  int64_t begin = isInnerRows(first.rows) ? schedule.firstInnerTask() : 0;
+  int64_t count = schedule.tasks() - begin;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t t = reversed ? schedule.tasks() - 1 - i : begin + i;
+    uint32_t type = (uint32_t)schedule.taskType(t) + 1;
+    uint32_t p = first.firstOfLoop;
+    while (first.type != 0 && program.phases[p].type != type)
+      ++p;
+    runRows(program.phases[p], schedule.taskBegin(t), schedule.taskEnd(t));
   }
 }
 

@@ -31,6 +31,7 @@
 namespace espalier {
 
 struct BatchGraph;
+class Schedule;
 class ThreadPool;
 
 /// Where the rows of a buffer are: row r is at base + (r - first) * stride.
@@ -89,6 +90,7 @@ private:
   struct Job;
   struct EdgeJob;
 
+  void runTasks(const Program::Phase &first, const Schedule &schedule);
   void runRows(const Program::Phase &phase, int64_t begin, int64_t end);
   void runBlock(Worker &worker, const Program::Phase &phase, int64_t begin,
                 int64_t end, bool shareEdges);
