@@ -130,8 +130,22 @@ def read_data(options):
 def machine():
     with open("/proc/cpuinfo") as file:
         names = [line.split(":")[1].strip() for line in file if "model name" in line]
-    load = os.getloadavg()[0]
-    return f"{names[0]}, {len(names)} cores, {platform.system()}; load {load:.1f}"
+    return f"{names[0]}, {len(names)} cores, {platform.system()} {platform.machine()}"
+
+
+def busy_cores(seconds=0.5):
+    """How many cores others use while the harness does nothing."""
+
+    def idle_and_all():
+        with open("/proc/stat") as file:
+            ticks = [int(field) for field in file.readline().split()[1:]]
+        return ticks[3] + ticks[4], sum(ticks[:8])
+
+    idle, total = idle_and_all()
+    time.sleep(seconds)
+    idle_after, total_after = idle_and_all()
+    share = 1 - (idle_after - idle) / max(1, total_after - total)
+    return share * os.cpu_count()
 
 
 class Grid:
@@ -195,6 +209,7 @@ class Grid:
         comparison = Comparison(problem, workers)
         comparison.prepare(self.options.pass_seconds)
         comparison.check()
+        busy = busy_cores()
         seconds = comparison.time(self.options.repeats)
         peers = cell_results(comparison, seconds, self.data)
         apart = {}
@@ -216,6 +231,7 @@ class Grid:
                 "state": problem.state,
                 "batch": problem.batch,
                 "threads": problem.threads,
+                "busy_cores": round(max(busy, busy_cores()), 2),
                 "data": f"{len(self.data)} structures, {self.data.vertices} vertices",
                 "peers": peers,
             }
@@ -228,6 +244,7 @@ class Grid:
         rate = len(self.data) / seconds
         return {
             "variant": self.options.gemm_backend,
+            "threads": problem.threads,
             "samples_per_second": rate,
             "quartiles": [rate, rate],
             "error": 0.0,

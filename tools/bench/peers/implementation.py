@@ -28,6 +28,14 @@ class Implementation:
         """
         raise NotImplementedError
 
+    def use_threads(self, count):
+        """Computes with that many threads from now on."""
+
+    def thread_counts(self):
+        """How many threads are worth trying. More than one only if `use_threads`
+        does something: the problem's number, and one, where that is faster."""
+        return [self.problem.threads]
+
     def reset(self):
         """Goes back to the weights of the problem."""
 

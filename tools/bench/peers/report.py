@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 BASE = "espalier"
+# How many cores others may use at the time.
+QUIET = 0.1
 
 
 def geometric_mean(values):
@@ -84,7 +86,11 @@ def variants_text(cells):
         found = {}
         for cell in done:
             where = f"{cell['state']}/{cell['batch']}"
-            found.setdefault(cell["peers"][peer]["variant"], []).append(where)
+            chosen = cell["peers"][peer]
+            variant = chosen["variant"]
+            if chosen["threads"] != cell["threads"]:
+                variant += f" with {chosen['threads']} thread"
+            found.setdefault(variant, []).append(where)
         text = "; ".join(f"{k} at {', '.join(v)}" for k, v in found.items())
         if len(found) == 1:
             text = next(iter(found))
@@ -141,7 +147,10 @@ def memory_text(entry):
 
 def markdown(results):
     """All tables of a file of results."""
-    parts = [f"{results['machine']}\n"]
+    parts = [f"{results['machine']}.\n"]
+    noise = max((cell["busy_cores"] for cell in results["cells"]), default=0)
+    if noise > QUIET:
+        parts.append(f"**Not to be published: others kept {noise:.1f} cores busy.**\n")
     groups = {}
     for cell in results["cells"]:
         key = (cell["model"], cell["mode"], cell["threads"])

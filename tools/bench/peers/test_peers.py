@@ -152,6 +152,7 @@ class ReportTest(unittest.TestCase):
     def cell(self, state, ours, theirs):
         entry = lambda rate: {
             "variant": "v",
+            "threads": 1,
             "samples_per_second": rate,
             "quartiles": [0.9 * rate, 1.1 * rate],
             "error": 1e-7,
@@ -159,6 +160,7 @@ class ReportTest(unittest.TestCase):
         peers = {"espalier": entry(ours)}
         peers["torch"] = entry(theirs) if theirs else {"failed": "no such op\nmore"}
         where = {"model": "lstm", "mode": "inference", "threads": 1, "batch": 1}
+        where["busy_cores"] = 0
         return {**where, "state": state, "data": "data", "peers": peers}
 
     def text(self, *cells):
@@ -168,6 +170,20 @@ class ReportTest(unittest.TestCase):
         text = self.text(self.cell(8, 400, 100), self.cell(16, 100, 100))
         self.assertIn("| 8 | 1 | 400 ±10% | 100 ±10% | 4.00 |", text)
         self.assertIn("| geometric mean |  |  |  | 2.00 |", text)
+
+    def test_says_that_the_machine_was_busy(self):
+        cell = self.cell(8, 400, 100)
+        self.assertNotIn("busy", self.text(cell))
+        cell["busy_cores"] = 1.5
+        self.assertIn("others kept 1.5 cores busy", self.text(cell))
+
+    def test_names_the_variant_and_its_threads(self):
+        cell = self.cell(8, 400, 100)
+        cell["threads"] = 2
+        cell["peers"]["espalier"]["threads"] = 2
+        text = self.text(cell)
+        self.assertIn("* espalier: v; results", text)
+        self.assertIn("* torch: v with 1 thread; results", text)
 
     def test_a_failure_is_shown_and_in_no_mean(self):
         text = self.text(self.cell(8, 400, 100), self.cell(16, 100, None))

@@ -51,26 +51,33 @@ class Worker:
         named = self.peer.partition(":")[2]
         if named and named not in known:
             raise ValueError(f"'{self.peer}': expected one of {', '.join(known)}")
-        names = (
+        self.names = (
             [named]
             if named
             else [name for name in known if name not in self.solver.on_request]
         )
-        self.trials = {name: self._trial(known[name]) for name in names}
-        self.variant = max(self.trials, key=self.trials.get)
+        trials = {
+            (name, threads): self._trial(known[name], threads)
+            for name in self.names
+            for threads in self.solver.thread_counts()
+        }
+        self.variant, threads = max(trials, key=trials.get)
         self.run = known[self.variant]
+        self.solver.use_threads(threads)
         self.solver.reset()
         done, _ = self._pass(pass_seconds)
         self.pass_batches = self.batches[:done]
         return {
             "variant": self.variant,
-            "trials": self.trials,
+            "threads": threads,
+            "trials": [[*key, rate] for key, rate in trials.items()],
             "structures": sum(len(batch) for batch in self.pass_batches),
             "vertices": sum(batch.vertices for batch in self.pass_batches),
         }
 
-    def _trial(self, run):
+    def _trial(self, run, threads):
         """Vertices a second of a variant, once it is warm."""
+        self.solver.use_threads(threads)
         run(self.loaded[0])
         start, vertices, rate = time.perf_counter(), 0, 0.0
         for batch, loaded in zip(self.batches, self.loaded):
@@ -105,7 +112,7 @@ class Worker:
         it, which only happens if gradients and updates are right.
         """
         results = {}
-        for name in self.trials:
+        for name in self.names:
             run = self.solver.variants()[name]
             self.solver.reset()
             value = lambda at: np.array(self.solver.value(run(self.loaded[at])))

@@ -6,6 +6,8 @@ losses, and embeddings are updated sparsely.
 
 from __future__ import annotations
 
+import ctypes
+
 import dynet_config
 
 # Megabytes to start with: growing later costs time. Read by `import dynet`.
@@ -22,12 +24,37 @@ def build(problem, variant):
     return models[problem.model](problem)
 
 
+def openblas_set_num_threads():
+    """That function of the OpenBLAS that DyNet uses, or None without one.
+
+    NumPy has another one, under other names.
+    """
+    with open("/proc/self/maps") as file:
+        paths = {line.split()[-1] for line in file if "libopenblas" in line}
+    for path in paths:
+        library = ctypes.CDLL(path)
+        if hasattr(library, "openblas_set_num_threads"):
+            return library.openblas_set_num_threads
+    return None
+
+
 class DynetImplementation(Implementation):
     """Subclasses add parameters, and `cell` makes a vertex from its children."""
 
     def __init__(self, problem):
         super().__init__(problem)
+        self.set_blas_threads = openblas_set_num_threads()
         self.reset()
+
+    def use_threads(self, count):
+        self.set_blas_threads(count)
+
+    def thread_counts(self):
+        """DyNet itself has one thread, a BLAS that it was built with may have
+        more."""
+        if self.set_blas_threads is None:
+            return [1]
+        return sorted({1, self.problem.threads}, reverse=True)
 
     def reset(self):
         weights = self.problem.weights()

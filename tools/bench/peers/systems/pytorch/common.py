@@ -26,6 +26,12 @@ class TorchImplementation(Implementation):
         super().__init__(problem)
         self.reset()
 
+    def use_threads(self, count):
+        torch.set_num_threads(count)
+
+    def thread_counts(self):
+        return sorted({1, self.problem.threads}, reverse=True)
+
     def reset(self):
         self.weights = {
             name: torch.from_numpy(array).requires_grad_(
