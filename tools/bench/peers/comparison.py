@@ -56,7 +56,8 @@ class Comparison:
                 function(peer, self.workers[peer])
             except (WorkerError, Disagreement) as error:
                 self.failed[peer] = str(error)
-                print(f"  {peer} failed: {error}", file=sys.stderr)
+                reason = str(error).splitlines()[0]
+                print(f"  {peer} failed: {reason}", file=sys.stderr)
 
     def prepare(self, pass_seconds):
         def one(peer, worker):

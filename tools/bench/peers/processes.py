@@ -29,7 +29,6 @@ class WorkerProcess:
     """
 
     def __init__(self, peer, threads, python, allocator=KEEPING):
-        self.peer = peer
         count = str(threads)
         environment = {
             **os.environ,
@@ -65,8 +64,8 @@ class WorkerProcess:
             line = ""
         if not line:
             code = self.process.wait()
-            raise WorkerError(f"{self.peer}: its process ended with {code}")
+            raise WorkerError(f"its process ended with {code}")
         answer = json.loads(line)
         if "error" in answer:
-            raise WorkerError(f"{self.peer}: {answer['error']}")
+            raise WorkerError(answer["error"])
         return answer

@@ -178,8 +178,8 @@ def main():
         try:
             answer = getattr(worker, request.pop("do"))(**request)
         except Exception as error:
-            traceback.print_exc()
-            answer = {"error": f"{type(error).__name__}: {error}"}
+            text = f"{type(error).__name__}: {error}"
+            answer = {"error": f"{text}\n\n{traceback.format_exc()}"}
         print(json.dumps(answer), file=answers, flush=True)
 
 

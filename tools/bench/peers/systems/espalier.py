@@ -145,7 +145,9 @@ class Espalier(Implementation):
         tensor = Tensor()
         name = b"loss" if self.training else b"logits"
         self.runtime.call("result_tensor", output, name, byref(tensor))
-        return tensor.array()
+        array = tensor.array()
+        # A loss may be a number, or one for each vertex: its sum is differentiated.
+        return array.sum(dtype=np.float64) if self.training else array
 
     def construction_seconds(self, batches, variant):
         session = self._session(profile=1)
