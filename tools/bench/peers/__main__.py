@@ -7,8 +7,11 @@
     python3 -m peers --print results.json
 
 measures a grid, writes it to a file after every cell, and prints it as Markdown.
-The harness itself needs NumPy only; each peer needs its package, in the same
-Python or in one of its own (`--python dynet=/path/to/python3.8`).
+The harness itself needs NumPy only; each peer needs its package (torch; dynet;
+onnxruntime and onnx), in the same Python or in one of its own, as with `--python
+dynet=/path/to/python3.8`. DyNet's wheels are built for processors without AVX; its
+source package, installed for this processor and with an OpenBLAS, is the honest
+peer. Say which one was measured.
 
 Models, with embeddings as wide as the state and the same random weights for all:
 
@@ -45,10 +48,11 @@ What is timed is one pass over all batches: for each, scheduling or building the
 graph, and computing. Not timed: parsing, and bringing single structures into a
 system's own types. A pass of a slow peer ends after --pass-seconds; rates are then
 compared by vertices. Every peer runs in a process of its own that lives for the
-whole grid; the processes take turns, in another order each time, with one thread
-setting and with allocators that keep their memory. Results are medians with
-quartiles. Before any timing the results of all variants are compared with those
-of the first peer: logits, or the losses of three steps.
+whole grid; the processes take turns, in another order each time, with allocators
+that keep their memory. Given more threads than one, torch and dynet use one where
+that is faster. Results are medians with quartiles. Before any timing the results of
+all variants are compared with those of the first peer: logits, or how the loss falls
+in three steps.
 
 --construction measures scheduling alone, --memory the memory of the largest batch.
 A peer that fails is reported as such, in the tables too, and the exit status is 1.

@@ -47,7 +47,8 @@ class DynetImplementation(Implementation):
         self.reset()
 
     def use_threads(self, count):
-        self.set_blas_threads(count)
+        if self.set_blas_threads is not None:
+            self.set_blas_threads(count)
 
     def thread_counts(self):
         """DyNet itself has one thread, a BLAS that it was built with may have

@@ -31,7 +31,7 @@ class Tensor(Structure):
         """A view of `array`, which it keeps alive. TypeError for other dtypes."""
         if array.dtype not in CODES:
             raise TypeError(f"no tensor of {array.dtype}")
-        array = np.ascontiguousarray(array)
+        array = np.asarray(array, order="C")
         tensor = Tensor()
         tensor.kept = (array, (c_int64 * max(1, array.ndim))(*array.shape))
         tensor.dtype, tensor.rank = CODES[array.dtype], array.ndim
