@@ -334,6 +334,20 @@ espalier_status espalier_structures_slice(const espalier_structures *structures,
   });
 }
 
+espalier_status
+espalier_structures_select(const espalier_structures *structures,
+                           const int64_t *numbers, size_t count,
+                           espalier_structures **out) {
+  return guarded([&] {
+    require(structures, "structures");
+    require(out, "out");
+    if (count > 0)
+      require(numbers, "numbers");
+    *out = new espalier_structures{
+        structures->forest.select(numbers, (int64_t)count)};
+  });
+}
+
 void espalier_structures_destroy(espalier_structures *structures) {
   delete structures;
 }

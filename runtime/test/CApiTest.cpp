@@ -230,6 +230,22 @@ TEST_F(CApiTest, Slices) {
             ESPALIER_INVALID_ARGUMENT);
 }
 
+TEST_F(CApiTest, Selections) {
+  const int64_t numbers[] = {1, 0, 0}, outside[] = {2};
+  espalier_structures *part = nullptr;
+  OK(espalier_structures_select(structures, numbers, 3, &part));
+  EXPECT_EQ(espalier_structures_count(part), 3);
+  EXPECT_EQ(espalier_structures_vertices(part), 6);
+  espalier_structures_destroy(part);
+  OK(espalier_structures_select(structures, nullptr, 0, &part));
+  EXPECT_EQ(espalier_structures_count(part), 0);
+  espalier_structures_destroy(part);
+  EXPECT_EQ(espalier_structures_select(structures, outside, 1, &part),
+            ESPALIER_INVALID_ARGUMENT);
+  EXPECT_EQ(espalier_structures_select(structures, nullptr, 1, &part),
+            ESPALIER_INVALID_ARGUMENT);
+}
+
 TEST_F(CApiTest, MistakesOfTheCaller) {
   createWeights();
   EXPECT_EQ(espalier_session_create(module, weights, nullptr, &session),

@@ -33,6 +33,7 @@ TEST(CppApi, FromLibraryToResult) {
   trees.set("word", words);
   EXPECT_EQ(trees.count(), 2);
   EXPECT_EQ(trees.slice(1, 2).vertices(), 2);
+  EXPECT_EQ(trees.select({1, 0, 1}).vertices(), 7);
 
   const float scale[] = {2, 1}, bias[] = {0, 0, 5};
   EXPECT_GT(session.bytesNeeded(trees), 0);

@@ -166,6 +166,11 @@ espalier_structures_vertices(const espalier_structures *structures);
 ESPALIER_API espalier_status
 espalier_structures_slice(const espalier_structures *structures, int64_t begin,
                           int64_t end, espalier_structures **out);
+/* The structures of these numbers, in this order, with their fields, as a batch
+ * of their own. A number may be there any number of times. */
+ESPALIER_API espalier_status espalier_structures_select(
+    const espalier_structures *structures, const int64_t *numbers, size_t count,
+    espalier_structures **out);
 ESPALIER_API void espalier_structures_destroy(espalier_structures *structures);
 
 /* Words and their ids. */

@@ -246,6 +246,13 @@ public:
     check(espalier_structures_slice(c(), begin, end, &raw));
     return Structures(raw);
   }
+  /// The structures of these numbers, in this order.
+  Structures select(const std::vector<int64_t> &numbers) const {
+    espalier_structures *raw = nullptr;
+    check(
+        espalier_structures_select(c(), numbers.data(), numbers.size(), &raw));
+    return Structures(raw);
+  }
   int64_t count() const { return espalier_structures_count(c()); }
   int64_t vertices() const { return espalier_structures_vertices(c()); }
 

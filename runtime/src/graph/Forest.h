@@ -46,6 +46,9 @@ public:
 
   /// Structures [begin, end) as a forest of their own, with their fields.
   Forest slice(int64_t begin, int64_t end) const;
+  /// The structures of these numbers, in this order, with their fields, which
+  /// are copied. A number may be there any number of times.
+  Forest select(const int64_t *numbers, int64_t count) const;
 
   /// The structure that vertex `v` belongs to.
   int64_t structureOf(int64_t v) const;
@@ -60,6 +63,7 @@ public:
 
 private:
   void validateStructure(int64_t k) const;
+  void checkFields() const;
 };
 
 } // namespace espalier
