@@ -246,6 +246,35 @@ TEST_F(CApiTest, Selections) {
             ESPALIER_INVALID_ARGUMENT);
 }
 
+TEST_F(CApiTest, TokensOfAVocabulary) {
+  std::string path = ::testing::TempDir() + "espalier-capi-tokens.txt";
+  std::ofstream(path) << "b a\n";
+  espalier_vocabulary *vocabulary = nullptr;
+  espalier_structures *read = nullptr;
+  OK(espalier_vocabulary_create(&vocabulary));
+  OK(espalier_structures_read(path.c_str(), "sequence", vocabulary,
+                              ESPALIER_UNSEEN_ADD, &read));
+  EXPECT_EQ(espalier_structures_unseen_tokens(read), 0);
+  espalier_structures_destroy(read);
+  EXPECT_STREQ(espalier_vocabulary_token(vocabulary, 1), "a");
+  EXPECT_EQ(espalier_vocabulary_token(vocabulary, 2), nullptr);
+  EXPECT_EQ(espalier_vocabulary_token(vocabulary, -1), nullptr);
+
+  std::ofstream(path) << "a c c\n";
+  OK(espalier_structures_read(path.c_str(), "sequence", vocabulary,
+                              ESPALIER_UNSEEN_NONE, &read));
+  EXPECT_EQ(espalier_structures_unseen_tokens(read), 2);
+  espalier_structures_destroy(read);
+  EXPECT_EQ(espalier_structures_read(path.c_str(), "sequence", vocabulary,
+                                     ESPALIER_UNSEEN_FAIL, &read),
+            ESPALIER_MALFORMED);
+  EXPECT_EQ(
+      espalier_structures_read(path.c_str(), "sequence", vocabulary, 3, &read),
+      ESPALIER_INVALID_ARGUMENT);
+  espalier_vocabulary_destroy(vocabulary);
+  std::remove(path.c_str());
+}
+
 TEST_F(CApiTest, MistakesOfTheCaller) {
   createWeights();
   EXPECT_EQ(espalier_session_create(module, weights, nullptr, &session),

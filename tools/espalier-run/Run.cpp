@@ -86,7 +86,8 @@ void run(const Module &module, const Options &options) {
   bool grow = options.vocabulary.empty();
   Vocabulary vocabulary = grow ? Vocabulary() : Vocabulary(options.vocabulary);
   Structures structures =
-      Structures::read(options.structures, options.format, vocabulary, grow);
+      Structures::read(options.structures, options.format, vocabulary,
+                       grow ? ESPALIER_UNSEEN_ADD : ESPALIER_UNSEEN_FAIL);
   Arguments arguments(entry, options.inputs, structures);
   Batches batches(structures, arguments, options.batchSize);
   Weights weights = makeWeights(module, entry, options);

@@ -60,6 +60,8 @@ public:
   /// Numbered over the whole forest; -1 is an absent child.
   std::vector<int32_t> children;
   Fields fields;
+  /// Tokens that a reader did not find in its vocabulary (and did not add).
+  int64_t unseenTokens = 0;
 
 private:
   void validateStructure(int64_t k) const;
