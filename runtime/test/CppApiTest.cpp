@@ -63,10 +63,12 @@ TEST(CppApi, FromLibraryToResult) {
 TEST(CppApi, FailuresAreExceptions) {
   espalier::runtime::Module module(ESPALIER_TEST_MODEL);
   try {
-    espalier::runtime::Session session(module, testWeights());
+    espalier::runtime::SessionOptions options;
+    options.entry = "decode";
+    espalier::runtime::Session session(module, testWeights(), options);
     FAIL() << "accepted";
   } catch (const espalier::runtime::Exception &exception) {
-    EXPECT_EQ(exception.status(), ESPALIER_INVALID_ARGUMENT);
+    EXPECT_EQ(exception.status(), ESPALIER_NOT_FOUND);
     EXPECT_NE(std::string(exception.what()).find("'classify', 'encode'"),
               std::string::npos);
   }
