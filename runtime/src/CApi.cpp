@@ -334,6 +334,20 @@ espalier_status espalier_structures_slice(const espalier_structures *structures,
   });
 }
 
+espalier_status
+espalier_structures_select(const espalier_structures *structures,
+                           const int64_t *numbers, size_t count,
+                           espalier_structures **out) {
+  return guarded([&] {
+    require(structures, "structures");
+    require(out, "out");
+    if (count > 0)
+      require(numbers, "numbers");
+    *out = new espalier_structures{
+        structures->forest.select(numbers, (int64_t)count)};
+  });
+}
+
 void espalier_structures_destroy(espalier_structures *structures) {
   delete structures;
 }
@@ -367,21 +381,39 @@ int64_t espalier_vocabulary_size(const espalier_vocabulary *vocabulary) {
   return vocabulary ? vocabulary->vocabulary.size() : 0;
 }
 
+const char *espalier_vocabulary_token(const espalier_vocabulary *vocabulary,
+                                      int64_t id) {
+  if (!vocabulary || id < 0 || id >= vocabulary->vocabulary.size())
+    return nullptr;
+  return vocabulary->vocabulary.token((int32_t)id).c_str();
+}
+
 void espalier_vocabulary_destroy(espalier_vocabulary *vocabulary) {
   delete vocabulary;
 }
 
 espalier_status espalier_structures_read(const char *path, const char *format,
                                          espalier_vocabulary *vocabulary,
-                                         int grow, espalier_structures **out) {
+                                         int unseen,
+                                         espalier_structures **out) {
   return guarded([&] {
     require(path, "path");
     require(format, "format");
     require(vocabulary, "vocabulary");
     require(out, "out");
-    *out = new espalier_structures{
-        readStructures(path, format, vocabulary->vocabulary, grow != 0)};
+    if (unseen < ESPALIER_UNSEEN_FAIL || unseen > ESPALIER_UNSEEN_NONE)
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "unknown treatment %d of unseen tokens, expected 0 (fail), 1 (add) "
+           "or 2 (none)",
+           unseen);
+    *out = new espalier_structures{readStructures(
+        path, format, vocabulary->vocabulary, (espalier_unseen)unseen)};
   });
+}
+
+int64_t
+espalier_structures_unseen_tokens(const espalier_structures *structures) {
+  return structures ? structures->forest.unseenTokens : 0;
 }
 
 //===----------------------------------------------------------------------===//

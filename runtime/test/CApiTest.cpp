@@ -230,12 +230,53 @@ TEST_F(CApiTest, Slices) {
             ESPALIER_INVALID_ARGUMENT);
 }
 
+TEST_F(CApiTest, Selections) {
+  const int64_t numbers[] = {1, 0, 0}, outside[] = {2};
+  espalier_structures *part = nullptr;
+  OK(espalier_structures_select(structures, numbers, 3, &part));
+  EXPECT_EQ(espalier_structures_count(part), 3);
+  EXPECT_EQ(espalier_structures_vertices(part), 6);
+  espalier_structures_destroy(part);
+  OK(espalier_structures_select(structures, nullptr, 0, &part));
+  EXPECT_EQ(espalier_structures_count(part), 0);
+  espalier_structures_destroy(part);
+  EXPECT_EQ(espalier_structures_select(structures, outside, 1, &part),
+            ESPALIER_INVALID_ARGUMENT);
+  EXPECT_EQ(espalier_structures_select(structures, nullptr, 1, &part),
+            ESPALIER_INVALID_ARGUMENT);
+}
+
+TEST_F(CApiTest, TokensOfAVocabulary) {
+  std::string path = ::testing::TempDir() + "espalier-capi-tokens.txt";
+  std::ofstream(path) << "b a\n";
+  espalier_vocabulary *vocabulary = nullptr;
+  espalier_structures *read = nullptr;
+  OK(espalier_vocabulary_create(&vocabulary));
+  OK(espalier_structures_read(path.c_str(), "sequence", vocabulary,
+                              ESPALIER_UNSEEN_ADD, &read));
+  EXPECT_EQ(espalier_structures_unseen_tokens(read), 0);
+  espalier_structures_destroy(read);
+  EXPECT_STREQ(espalier_vocabulary_token(vocabulary, 1), "a");
+  EXPECT_EQ(espalier_vocabulary_token(vocabulary, 2), nullptr);
+  EXPECT_EQ(espalier_vocabulary_token(vocabulary, -1), nullptr);
+
+  std::ofstream(path) << "a c c\n";
+  OK(espalier_structures_read(path.c_str(), "sequence", vocabulary,
+                              ESPALIER_UNSEEN_NONE, &read));
+  EXPECT_EQ(espalier_structures_unseen_tokens(read), 2);
+  espalier_structures_destroy(read);
+  EXPECT_EQ(espalier_structures_read(path.c_str(), "sequence", vocabulary,
+                                     ESPALIER_UNSEEN_FAIL, &read),
+            ESPALIER_MALFORMED);
+  EXPECT_EQ(
+      espalier_structures_read(path.c_str(), "sequence", vocabulary, 3, &read),
+      ESPALIER_INVALID_ARGUMENT);
+  espalier_vocabulary_destroy(vocabulary);
+  std::remove(path.c_str());
+}
+
 TEST_F(CApiTest, MistakesOfTheCaller) {
   createWeights();
-  EXPECT_EQ(espalier_session_create(module, weights, nullptr, &session),
-            ESPALIER_INVALID_ARGUMENT);
-  EXPECT_NE(std::string(espalier_last_error()).find("2 entries"),
-            std::string::npos);
   EXPECT_EQ(espalier_session_create(nullptr, weights, nullptr, &session),
             ESPALIER_INVALID_ARGUMENT);
   EXPECT_STREQ(espalier_last_error(), "module is NULL");
@@ -249,6 +290,12 @@ TEST_F(CApiTest, MistakesOfTheCaller) {
   EXPECT_EQ(espalier_session_create(module, weights, &options, &session),
             ESPALIER_INVALID_ARGUMENT);
   options.struct_size = sizeof(options);
+  options.entry = "decode";
+  EXPECT_EQ(espalier_session_create(module, weights, &options, &session),
+            ESPALIER_NOT_FOUND);
+  EXPECT_NE(std::string(espalier_last_error()).find("'classify', 'encode'"),
+            std::string::npos);
+  options.entry = "encode";
   options.policy = 7;
   EXPECT_EQ(espalier_session_create(module, weights, &options, &session),
             ESPALIER_INVALID_ARGUMENT);

@@ -34,6 +34,7 @@ TEST(CppApi, FromLibraryToResult) {
   trees.set("word", words);
   EXPECT_EQ(trees.count(), 2);
   EXPECT_EQ(trees.slice(1, 2).vertices(), 2);
+  EXPECT_EQ(trees.select({1, 0, 1}).vertices(), 7);
 
   const float scale[] = {2, 1}, bias[] = {0, 0, 5};
   EXPECT_GT(session.bytesNeeded(trees), 0);
@@ -63,10 +64,12 @@ TEST(CppApi, FromLibraryToResult) {
 TEST(CppApi, FailuresAreExceptions) {
   espalier::runtime::Module module(ESPALIER_TEST_MODEL);
   try {
-    espalier::runtime::Session session(module, testWeights());
+    espalier::runtime::SessionOptions options;
+    options.entry = "decode";
+    espalier::runtime::Session session(module, testWeights(), options);
     FAIL() << "accepted";
   } catch (const espalier::runtime::Exception &exception) {
-    EXPECT_EQ(exception.status(), ESPALIER_INVALID_ARGUMENT);
+    EXPECT_EQ(exception.status(), ESPALIER_NOT_FOUND);
     EXPECT_NE(std::string(exception.what()).find("'classify', 'encode'"),
               std::string::npos);
   }

@@ -150,6 +150,42 @@ TEST(Forest, SliceWithFields) {
       std::string::npos);
 }
 
+TEST(Forest, SelectWithFields) {
+  Forest forest;
+  forest.append({{}, {0}});
+  forest.append({});
+  forest.append({{}, {}, {1, -1, 0}});
+  Tensor field = Tensor::zeros(ESPALIER_I32, {5, 2});
+  for (int i = 0; i < 10; ++i)
+    reinterpret_cast<int32_t *>(field.mutableData())[i] = i;
+  forest.fields["pair"] = field;
+
+  const int64_t numbers[] = {2, 1, 0, 2};
+  Forest part = forest.select(numbers, 4);
+  part.validate();
+  EXPECT_EQ(part.structureOffsets, (std::vector<int64_t>{0, 3, 3, 5, 8}));
+  EXPECT_EQ(part.childOffsets,
+            (std::vector<int64_t>{0, 0, 0, 3, 3, 4, 4, 4, 7}));
+  EXPECT_EQ(part.children, (std::vector<int32_t>{1, -1, 0, 3, 6, -1, 5}));
+  const Tensor &rows = part.fields["pair"];
+  ASSERT_EQ(rows.shape, (std::vector<int64_t>{8, 2}));
+  EXPECT_EQ(
+      std::vector<int32_t>(rows.as<int32_t>(), rows.as<int32_t>() + 16),
+      (std::vector<int32_t>{4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_EQ(forest.select(nullptr, 0).fields["pair"].shape,
+            (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(forest.select(numbers + 1, 1).vertices(), 0);
+
+  const int64_t outside[] = {0, 3}, negative[] = {-1};
+  EXPECT_NE(
+      failureOf(ESPALIER_INVALID_ARGUMENT, [&] { forest.select(outside, 2); })
+          .find("structure 3 of a batch of 3"),
+      std::string::npos);
+  failureOf(ESPALIER_INVALID_ARGUMENT, [&] { forest.select(negative, 1); });
+  forest.append({{}});
+  failureOf(ESPALIER_INVALID_ARGUMENT, [&] { forest.select(numbers, 1); });
+}
+
 TEST(Forest, ManyAppendsTakeLinearTime) {
   Forest forest;
   for (int k = 0; k < 300000; ++k)

@@ -67,7 +67,7 @@ int main(int argc, char **argv) {
   try {
     if (argc > 1) {
       Vocabulary vocabulary;
-      forest = readStructures(argv[1], "ptb", vocabulary, true);
+      forest = readStructures(argv[1], "ptb", vocabulary, ESPALIER_UNSEEN_ADD);
     } else {
       std::mt19937 random(1);
       for (int k = 0; k < 1000; ++k)

@@ -165,7 +165,8 @@ int main(int argc, char **argv) {
     if (sizes.empty())
       sizes = {1, 16, 64, 256};
     Vocabulary vocabulary;
-    Forest forest = readStructures(argv[2], argv[3], vocabulary, true);
+    Forest forest =
+        readStructures(argv[2], argv[3], vocabulary, ESPALIER_UNSEEN_ADD);
     double start = now() * 1e-6;
     std::unique_ptr<Module> module = Module::load(argv[1]);
     double loaded = now() * 1e-6;

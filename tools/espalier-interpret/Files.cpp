@@ -255,7 +255,8 @@ static bool runOrThrow(const Options &options, const Entry &entry,
   Vocabulary vocabulary =
       grow ? Vocabulary() : Vocabulary::open(options.vocabulary);
   Forest whole =
-      readStructures(options.structures, options.format, vocabulary, grow);
+      readStructures(options.structures, options.format, vocabulary,
+                     grow ? ESPALIER_UNSEEN_ADD : ESPALIER_UNSEEN_FAIL);
   int64_t count = whole.structures();
   if (options.limit >= 0)
     count = std::min(count, options.limit);

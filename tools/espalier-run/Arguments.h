@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Arrays that --input names, cut into the rows of every batch.
+// Arrays that --input names: rows of vertices become fields of the structures,
+// all others are cut into the rows of every batch.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_RUN_ARGUMENTS_H
@@ -33,18 +34,26 @@ struct BatchRange {
 class Arguments {
 public:
   /// Reads the files and checks that they have a row a structure or vertex of
-  /// all `structures`, where `entry` says so.
-  Arguments(const espalier_entry &entry,
+  /// all `structures`, where `entry` says so. `flag` is what gave them.
+  Arguments(const espalier_entry &entry, const char *flag,
             const std::vector<std::pair<std::string, std::string>> &files,
-            const Structures &structures);
+            Structures &structures);
 
   /// Views of the rows of one batch; they live as long as this object.
   std::vector<NamedView> slice(const BatchRange &range) const;
 
+  /// Rows that lie together nowhere else.
+  struct Selection {
+    std::vector<Tensor> rows;
+    std::vector<NamedView> views;
+  };
+  /// The rows of the structures of these numbers.
+  Selection select(const std::vector<int64_t> &numbers) const;
+
 private:
   struct Argument {
     std::string name;
-    uint32_t rows; // ESPALIER_ROWS_*
+    bool perStructure; // or one for all
     Tensor tensor;
   };
   std::vector<Argument> arguments;

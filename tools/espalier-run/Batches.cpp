@@ -10,13 +10,13 @@
 //===----------------------------------------------------------------------===//
 #include "Batches.h"
 
+#include "Progress.h"
+
 #include "support/Error.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
-#include <unistd.h>
 
 namespace espalier::run {
 
@@ -91,35 +91,8 @@ Batches::Batches(const Structures &structures, const Arguments &arguments,
   }
 }
 
-namespace {
-/// "batch 12 of 345" on a terminal, from the second second on.
-class Progress {
-public:
-  explicit Progress(int64_t total) : total(total), shown(Clock::now()) {}
-  ~Progress() {
-    if (visible)
-      std::fputs("\r\033[K", stderr);
-  }
-  void update(int64_t done) {
-    auto now = Clock::now();
-    if (now - shown < std::chrono::seconds(1) || !::isatty(STDERR_FILENO))
-      return;
-    shown = now;
-    visible = true;
-    std::fprintf(stderr, "\rbatch %lld of %lld", (long long)done,
-                 (long long)total);
-    std::fflush(stderr);
-  }
-
-private:
-  int64_t total;
-  Clock::time_point shown;
-  bool visible = false;
-};
-} // namespace
-
 double Batches::pass(const Session &session, Collector *collector) const {
-  Progress progress(count());
+  Progress progress("running", count());
   double seconds = 0;
   for (int64_t i = 0; i != count(); ++i) {
     const Batch &batch = batches[i];

@@ -46,6 +46,8 @@ static const char *rowsOfBuffer(uint32_t rows) {
     return "per leaf";
   case ESPALIER_ROWS_INNER:
     return "per inner vertex";
+  case ESPALIER_ROWS_EDGES:
+    return "per edge";
   default:
     return "";
   }
@@ -67,6 +69,10 @@ static const char *rowsOfPhase(uint32_t rows) {
     return "task by task over all vertices";
   case ESPALIER_ROWS_INNER_TASKS:
     return "task by task over the inner vertices";
+  case ESPALIER_ROWS_TASKS_REVERSED:
+    return "task by task over all vertices, last task first";
+  case ESPALIER_ROWS_INNER_TASKS_REVERSED:
+    return "task by task over the inner vertices, last task first";
   default:
     return "over unknown rows";
   }
@@ -82,6 +88,24 @@ static const char *stepKind(uint32_t kind) {
     return "matmul";
   case ESPALIER_STEP_KERNEL:
     return "kernel";
+  case ESPALIER_STEP_SUM_PARENTS:
+    return "sum over parents";
+  case ESPALIER_STEP_SUM_ROWS:
+    return "sum over rows";
+  case ESPALIER_STEP_OUTER_SUM:
+    return "sum of outer products";
+  case ESPALIER_STEP_COMBINE_ROWS:
+    return "sum of rows with equal ids";
+  case ESPALIER_STEP_SUM_CHILDREN:
+    return "sum over children";
+  case ESPALIER_STEP_MAX_CHILDREN:
+    return "maximum over children";
+  case ESPALIER_STEP_MEAN_CHILDREN:
+    return "mean over children";
+  case ESPALIER_STEP_SUM_VERTICES:
+    return "sum over vertices";
+  case ESPALIER_STEP_MAX_VERTICES:
+    return "maximum over vertices";
   default:
     return "unknown";
   }
@@ -90,6 +114,13 @@ static const char *stepKind(uint32_t kind) {
 static std::string shapeOf(const espalier_buffer_desc &buffer) {
   uint32_t rank = std::min<uint32_t>(buffer.rank, ESPALIER_MAX_RANK);
   return shapeString({buffer.shape, buffer.shape + rank}, buffer.dtype);
+}
+
+static bool hasBuffers(const espalier_entry &entry, uint32_t kind) {
+  for (uint32_t i = 0; i != entry.buffer_count; ++i)
+    if (entry.buffers[i].kind == kind)
+      return true;
+  return false;
 }
 
 static void describeBuffers(std::ostream &out, const espalier_entry &entry,
@@ -117,33 +148,57 @@ static void describeBuffers(std::ostream &out, const espalier_entry &entry,
   }
 }
 
+static void describeStep(std::ostream &out, const espalier_entry &entry,
+                         const espalier_step &step) {
+  std::string kind = stepKind(step.kind);
+  // Names of generated kernels and of copies stand in a column.
+  out << "      " << std::left << std::setw(8) << kind
+      << (kind.size() < 8 ? "" : ": ") << step.name;
+  if (step.kind == ESPALIER_STEP_MATMUL && step.weight < entry.weight_count) {
+    const espalier_weight &weight = entry.weights[step.weight];
+    out << " (" << weight.k << "x" << weight.n << " of "
+        << entry.buffers[weight.buffer].name
+        << (weight.transposed ? ", transposed)" : ")");
+  }
+  out << (step.over_edges ? ", over edges\n" : "\n");
+}
+
 static void describePhases(std::ostream &out, const espalier_entry &entry) {
   out << "  phases\n";
   for (uint32_t p = 0; p != entry.phase_count; ++p) {
     const espalier_phase &phase = entry.phases[p];
-    out << "    " << phase.name << ", " << rowsOfPhase(phase.rows) << '\n';
-    for (uint32_t s = 0; s != phase.step_count; ++s) {
-      const espalier_step &step = phase.steps[s];
-      out << "      " << std::left << std::setw(8) << stepKind(step.kind)
-          << step.name;
-      if (step.kind == ESPALIER_STEP_MATMUL &&
-          step.weight < entry.weight_count) {
-        const espalier_weight &weight = entry.weights[step.weight];
-        out << " (" << weight.k << "x" << weight.n << " of "
-            << entry.buffers[weight.buffer].name << ")";
-      }
-      out << '\n';
-    }
+    out << "    " << phase.name << ", " << rowsOfPhase(phase.rows);
+    if (phase.type != 0)
+      out << ", of type " << phase.type - 1;
+    out << '\n';
+    for (uint32_t s = 0; s != phase.step_count; ++s)
+      describeStep(out, entry, phase.steps[s]);
   }
+}
+
+static void describeGraph(std::ostream &out, const espalier_entry &entry,
+                          const espalier_graph_desc &graph) {
+  out << "  graph " << graph.name;
+  if (graph.reverse_of != 0)
+    out << ", " << entry.graphs[graph.reverse_of - 1].name
+        << " with its edges turned round";
+  else
+    out << ", up to " << graph.arity << " children a vertex";
+  if (graph.type_field)
+    out << ", " << graph.types << " types of vertices, in '" << graph.type_field
+        << "'";
+  out << '\n';
 }
 
 static void describeEntry(std::ostream &out, const espalier_entry &entry) {
   out << "entry " << entry.name << '\n';
   for (uint32_t i = 0; i != entry.graph_count; ++i)
-    out << "  graph " << entry.graphs[i].name << ", up to "
-        << entry.graphs[i].arity << " children a vertex\n";
+    describeGraph(out, entry, entry.graphs[i]);
   describeBuffers(out, entry, "arguments", ESPALIER_BUFFER_INPUT);
   describeBuffers(out, entry, "parameters", ESPALIER_BUFFER_PARAMETER);
+  if (hasBuffers(entry, ESPALIER_BUFFER_STATE))
+    describeBuffers(out, entry, "state of the optimiser",
+                    ESPALIER_BUFFER_STATE);
   describeBuffers(out, entry, "results", ESPALIER_BUFFER_OUTPUT);
   describePhases(out, entry);
 }

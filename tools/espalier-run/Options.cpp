@@ -16,12 +16,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <iostream>
 
 namespace espalier::run {
 
 static const char kDescription[] =
-    "Runs a compiled model on structures: trees, sequences, DAGs.";
+    "Runs a compiled model on structures (trees, sequences, DAGs), or trains "
+    "it.";
 
 static const char kFooter[] =
     "Structures are run in batches, in the order of the file, and the results "
@@ -38,13 +40,23 @@ static const char kFooter[] =
     "[...]}}"
     " a line";
 
-/// "NAME=FILE" in two.
-static std::pair<std::string, std::string> splitInput(const std::string &text) {
-  size_t equals = text.find('=');
-  if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
-    fail(ESPALIER_INVALID_ARGUMENT, "--input expects NAME=FILE.npy, found '%s'",
-         text.c_str());
-  return {text.substr(0, equals), text.substr(equals + 1)};
+/// Every "NAME=FILE" in two.
+static std::vector<std::pair<std::string, std::string>>
+splitInputs(const char *flag, const std::vector<std::string> &texts) {
+  std::vector<std::pair<std::string, std::string>> inputs;
+  for (const std::string &text : texts) {
+    size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
+      fail(ESPALIER_INVALID_ARGUMENT, "%s expects NAME=FILE.npy, found '%s'",
+           flag, text.c_str());
+    std::string name = text.substr(0, equals);
+    for (const auto &other : inputs)
+      if (other.first == name)
+        fail(ESPALIER_INVALID_ARGUMENT, "%s %s is given twice", flag,
+             name.c_str());
+    inputs.emplace_back(name, text.substr(equals + 1));
+  }
+  return inputs;
 }
 
 /// The format that a file's name tells.
@@ -70,13 +82,114 @@ static void checkCombination(Options &options) {
   if (options.structures.empty())
     fail(ESPALIER_INVALID_ARGUMENT,
          "--structures is required, unless --describe is given");
+  if (options.training) {
+    Training &training = *options.training;
+    if (training.epochs == 0)
+      fail(ESPALIER_INVALID_ARGUMENT, "--train needs --epochs N");
+    if (options.saveWeights.empty())
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "--train needs --save-weights FILE; what it learns would be lost");
+    if (!training.validate.empty())
+      training.validateFormat = options.format.empty()
+                                    ? guessFormat(training.validate)
+                                    : options.format;
+  }
   if (options.format.empty())
     options.format = guessFormat(options.structures);
-  for (size_t i = 0; i != options.inputs.size(); ++i)
-    for (size_t j = 0; j != i; ++j)
-      if (options.inputs[i].first == options.inputs[j].first)
-        fail(ESPALIER_INVALID_ARGUMENT, "--input %s is given twice",
-             options.inputs[i].first.c_str());
+}
+
+/// A number that is neither negative nor infinite nor NaN.
+static std::string checkFactor(const std::string &text) {
+  double value = 0;
+  if (CLI::detail::lexical_cast(text, value) && std::isfinite(value) &&
+      value >= 0)
+    return "";
+  return "expected a number that is not negative, found '" + text + "'";
+}
+
+namespace {
+/// The options of --train while they are being parsed.
+struct TrainingFlags {
+  bool train = false;
+  Training training;
+  std::vector<std::string> validateInputs;
+
+  void add(CLI::App &app);
+  std::optional<Training> get() const;
+};
+} // namespace
+
+void TrainingFlags::add(CLI::App &app) {
+  const char *group = "Training";
+  CLI::Option *trains =
+      app.add_flag("--train", train,
+                   "Train instead: change the parameters so that the loss "
+                   "falls. The model must have been compiled with --train; the "
+                   "entry is 'train_step' unless --entry says otherwise")
+          ->group(group);
+  auto option = [&](const char *name, auto &value, const char *help) {
+    return app.add_option(name, value, help)->group(group)->needs(trains);
+  };
+  auto factor = [&](const char *name, auto &value, const char *help) {
+    return option(name, value, help)
+        ->type_name("F")
+        ->check(CLI::Validator(checkFactor, ""));
+  };
+  auto flag = [&](const char *name, bool &value, const char *help) {
+    return app.add_flag(name, value, help)->group(group)->needs(trains);
+  };
+
+  option("--epochs", training.epochs,
+         "Passes over all structures, with those that --resume has behind it")
+      ->type_name("N")
+      ->check(CLI::Range((int64_t)1, (int64_t)INT32_MAX));
+  factor("--learning-rate", training.learningRate, "Step size");
+  factor("--learning-rate-decay", training.learningRateDecay,
+         "After every epoch the learning rate is multiplied by this")
+      ->capture_default_str();
+  factor("--weight-decay", training.weightDecay,
+         "Pulls parameters towards zero; 0: off");
+  factor("--clip-norm", training.clipNorm,
+         "Greatest norm of the whole gradient; 0: any");
+  flag("--mean", training.mean,
+       "Follow the gradient of the mean over a batch's structures, not that of "
+       "their sum");
+  flag("--shuffle,!--no-shuffle", training.shuffle,
+       "Visit the structures in another order in every epoch (the default), or "
+       "always in that of the file");
+  option("--seed", training.seed,
+         "Of initial parameters, of the order of structures, and of dropout")
+      ->type_name("N")
+      ->capture_default_str();
+  option("--validate", training.validate,
+         "Structures to measure loss and accuracy on after every epoch")
+      ->type_name("FILE");
+  option("--validate-entry", training.validateEntry,
+         "The entry that measures; not needed if only one other has a 'loss'")
+      ->type_name("NAME");
+  option("--validate-input", validateInputs,
+         "As --input, for the structures of --validate; repeatable")
+      ->type_name("NAME=FILE.npy")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  option("--resume", training.resume,
+         "Go on from a checkpoint as if training had never stopped; it may be "
+         "the file of --save-weights")
+      ->type_name("FILE.safetensors")
+      ->excludes("--weights")
+      ->excludes("--random-weights");
+  option("--log", training.log, "Write a line of JSON an epoch")
+      ->type_name("FILE.jsonl");
+  for (const char *other : {"--output", "--benchmark", "--describe"})
+    trains->excludes(other);
+}
+
+std::optional<Training> TrainingFlags::get() const {
+  if (!train)
+    return std::nullopt;
+  Training all = training;
+  all.validateInputs = splitInputs("--validate-input", validateInputs);
+  return all;
 }
 
 static std::string lowerFirst(std::string text) {
@@ -90,7 +203,9 @@ static std::string lowerFirst(std::string text) {
 std::optional<Options> parseOptions(int argc, char **argv) {
   Options options;
   std::string policy = "batched";
+  std::string unseenWords = "error";
   std::vector<std::string> inputs;
+  TrainingFlags training;
 
   CLI::App app{kDescription, "espalier-run"};
   app.footer(kFooter);
@@ -99,7 +214,8 @@ std::optional<Options> parseOptions(int argc, char **argv) {
       ->required()
       ->type_name("MODEL.so");
   app.add_option("--entry", options.entry,
-                 "The entry to run; the model's first if none is given")
+                 "The entry to run; the model's first if none is given, or "
+                 "'train_step' to train")
       ->type_name("NAME");
   app.add_flag("--describe", options.describe,
                "Print the model's entries, arguments, parameters, results and "
@@ -125,6 +241,14 @@ std::optional<Options> parseOptions(int argc, char **argv) {
       ->group(data)
       ->type_name("FILE")
       ->excludes(vocabulary);
+  app.add_option("--unseen-words", unseenWords,
+                 "What to do about words that neither the vocabulary nor its "
+                 "'<unk>' stands for: error, or none (as at a vertex without a "
+                 "word)")
+      ->group(data)
+      ->capture_default_str()
+      ->check(CLI::IsMember({"error", "none"}))
+      ->needs(vocabulary);
   app.add_option("--input", inputs,
                  "An argument of the entry that is not a field of the "
                  "structures, with a row a vertex or a row a structure (of the "
@@ -145,7 +269,8 @@ std::optional<Options> parseOptions(int argc, char **argv) {
       ->type_name("SEED")
       ->excludes(file);
   app.add_option("--save-weights", options.saveWeights,
-                 "Write the parameters that were used")
+                 "Write the parameters that were used; when training, a "
+                 "checkpoint after every epoch")
       ->group(weights)
       ->type_name("FILE.safetensors");
 
@@ -187,6 +312,8 @@ std::optional<Options> parseOptions(int argc, char **argv) {
       ->check(CLI::Range(1, 1000000))
       ->needs(benchmark);
 
+  training.add(app);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &e) {
@@ -197,8 +324,10 @@ std::optional<Options> parseOptions(int argc, char **argv) {
   }
   if (policy == "serial")
     options.policy = ESPALIER_POLICY_SERIAL;
-  for (const std::string &input : inputs)
-    options.inputs.push_back(splitInput(input));
+  if (unseenWords == "none")
+    options.unseenWords = ESPALIER_UNSEEN_NONE;
+  options.inputs = splitInputs("--input", inputs);
+  options.training = training.get();
   checkCombination(options);
   return options;
 }

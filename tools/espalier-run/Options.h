@@ -21,15 +21,37 @@
 
 namespace espalier::run {
 
+/// What --train is to do.
+struct Training {
+  int64_t epochs = 0;
+  std::optional<double> learningRate;
+  double learningRateDecay = 1; // factor an epoch
+  std::optional<double> weightDecay;
+  std::optional<double> clipNorm;
+  bool mean = false; // gradients of a batch's mean loss, not of its sum
+  bool shuffle = true;
+  uint64_t seed = 1;
+
+  std::string validate; // empty: no validation
+  std::string validateFormat;
+  std::string validateEntry; // empty: the other entry that has a loss
+  std::vector<std::pair<std::string, std::string>> validateInputs;
+
+  std::string resume;
+  std::string log;
+};
+
 struct Options {
   std::string library;
-  std::string entry; // empty: the library's only one
+  std::string entry; // empty: the library's only one; "train_step" to train
   bool describe = false;
 
   std::string structures;
   std::string format;
   std::string vocabulary; // empty: built from the structures
   std::string saveVocabulary;
+  /// Of words that a given vocabulary lacks.
+  espalier_unseen unseenWords = ESPALIER_UNSEEN_FAIL;
   /// Names of arguments and .npy files.
   std::vector<std::pair<std::string, std::string>> inputs;
 
@@ -40,6 +62,8 @@ struct Options {
   int64_t batchSize = 64; // 0: all structures in one batch
   espalier_policy policy = ESPALIER_POLICY_BATCHED;
   unsigned threads = 1;
+
+  std::optional<Training> training;
 
   std::string output;
   std::string stats;

@@ -55,8 +55,7 @@ static std::string bytesText(int64_t bytes) {
 // For people
 //===----------------------------------------------------------------------===//
 
-/// "1 batch", "2 batches".
-static std::string countText(int64_t count, const char *one, const char *many) {
+std::string countText(int64_t count, const char *one, const char *many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 

@@ -39,6 +39,9 @@ struct Report {
   std::vector<double> passes;
 };
 
+/// "1 batch", "2 batches".
+std::string countText(int64_t count, const char *one, const char *many);
+
 void print(std::ostream &out, const Options &options, const Report &report,
            const std::vector<NamedTensor> &results);
 

@@ -12,50 +12,23 @@
 #include "Run.h"
 
 #include "Batches.h"
+#include "Checkpoint.h"
 #include "Describe.h"
+#include "Outputs.h"
 #include "Report.h"
 
-#include "io/File.h"
 #include "io/Npy.h"
 #include "support/Error.h"
 
-#include <filesystem>
 #include <iostream>
 #include <string>
-#include <system_error>
-#include <vector>
 
 namespace espalier::run {
-
-/// Fails now, rather than after a long run, if a file cannot be written.
-/// No output may replace another, or a file that is read.
-static void checkOutputs(const Options &options) {
-  std::vector<std::string> taken{options.library, options.structures,
-                                 options.vocabulary, options.weights};
-  for (const auto &[name, path] : options.inputs)
-    taken.push_back(path);
-  for (const std::string &path :
-       {options.output, options.stats, options.trace, options.saveVocabulary,
-        options.saveWeights}) {
-    if (path.empty())
-      continue;
-    for (const std::string &other : taken) {
-      std::error_code ignored;
-      if (path == other || std::filesystem::equivalent(path, other, ignored))
-        fail(ESPALIER_INVALID_ARGUMENT,
-             "'%s' would be written over '%s'; give every output a file of its "
-             "own",
-             path.c_str(), other.c_str());
-    }
-    AtomicFile probe(path);
-    taken.push_back(path);
-  }
-}
 
 static Weights makeWeights(const Module &module, const espalier_entry &entry,
                            const Options &options) {
   if (!options.weights.empty())
-    return Weights(options.weights);
+    return readParameters(options.weights);
   if (options.randomWeights)
     return Weights::random(module, *options.randomWeights, entry.name);
   for (uint32_t i = 0; i != entry.buffer_count; ++i)
@@ -86,8 +59,9 @@ void run(const Module &module, const Options &options) {
   bool grow = options.vocabulary.empty();
   Vocabulary vocabulary = grow ? Vocabulary() : Vocabulary(options.vocabulary);
   Structures structures =
-      Structures::read(options.structures, options.format, vocabulary, grow);
-  Arguments arguments(entry, options.inputs, structures);
+      Structures::read(options.structures, options.format, vocabulary,
+                       grow ? ESPALIER_UNSEEN_ADD : options.unseenWords);
+  Arguments arguments(entry, "--input", options.inputs, structures);
   Batches batches(structures, arguments, options.batchSize);
   Weights weights = makeWeights(module, entry, options);
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Everything espalier-run does but --describe.
+// Everything espalier-run does but --train and --describe.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_RUN_RUN_H

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// espalier-run MODEL.so --structures FILE ...; see --help.
+// espalier-run MODEL.so --structures FILE [--train] ...; see --help.
 //
 //===----------------------------------------------------------------------===//
 #include "Describe.h"
 #include "Options.h"
 #include "Run.h"
+#include "Train.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -39,12 +40,15 @@ int main(int argc, char **argv) {
     if (!options)
       return 0;
     Module module(options->library);
+    int code = 0;
     if (options->describe)
       run::describe(std::cout, module.model(), options->entry);
+    else if (options->training)
+      code = run::train(module, *options);
     else
       run::run(module, *options);
     std::cout.flush();
-    return std::cout ? 0 : reportError("cannot write to standard output");
+    return std::cout ? code : reportError("cannot write to standard output");
   } catch (const std::bad_alloc &) {
     return reportError("out of memory");
   } catch (const std::exception &e) {

@@ -166,6 +166,11 @@ espalier_structures_vertices(const espalier_structures *structures);
 ESPALIER_API espalier_status
 espalier_structures_slice(const espalier_structures *structures, int64_t begin,
                           int64_t end, espalier_structures **out);
+/* The structures of these numbers, in this order, with their fields, as a batch
+ * of their own. A number may be there any number of times. */
+ESPALIER_API espalier_status espalier_structures_select(
+    const espalier_structures *structures, const int64_t *numbers, size_t count,
+    espalier_structures **out);
 ESPALIER_API void espalier_structures_destroy(espalier_structures *structures);
 
 /* Words and their ids. */
@@ -183,15 +188,32 @@ ESPALIER_API espalier_status espalier_vocabulary_save(
 /* The number of tokens; 0 for NULL. */
 ESPALIER_API int64_t
 espalier_vocabulary_size(const espalier_vocabulary *vocabulary);
+/* The token with this id, which lives until the vocabulary changes; NULL if
+ * there is none. */
+ESPALIER_API const char *
+espalier_vocabulary_token(const espalier_vocabulary *vocabulary, int64_t id);
 ESPALIER_API void espalier_vocabulary_destroy(espalier_vocabulary *vocabulary);
 
+/* What becomes of a token that the vocabulary lacks. */
+typedef enum espalier_unseen {
+  /* The id of "<unk>"; MALFORMED if the vocabulary has no such token. */
+  ESPALIER_UNSEEN_FAIL = 0,
+  /* It is added to the vocabulary. */
+  ESPALIER_UNSEEN_ADD = 1,
+  /* The id of "<unk>", or -1, as for a vertex without a token. */
+  ESPALIER_UNSEEN_NONE = 2,
+} espalier_unseen;
+
 /* Reads structures from a file; `format` is "ptb", "sequence", "conllu" or
- * "jsonl". Tokens become ids of `vocabulary`. If `grow` is not 0 unknown
- * tokens are added to it; otherwise they get the id of its token "<unk>", or
- * fail with MALFORMED if it has none. MALFORMED names line and column. */
+ * "jsonl". Tokens become ids of `vocabulary`; `unseen`, an espalier_unseen, is
+ * about those that it lacks. MALFORMED names line and column. */
 ESPALIER_API espalier_status espalier_structures_read(
     const char *path, const char *format, espalier_vocabulary *vocabulary,
-    int grow, espalier_structures **out);
+    int unseen, espalier_structures **out);
+/* How many tokens got the id of "<unk>" or -1 when `structures` were read; 0
+ * for NULL, and for structures that were made in any other way. */
+ESPALIER_API int64_t
+espalier_structures_unseen_tokens(const espalier_structures *structures);
 
 /*===-- Sessions ----------------------------------------------------------===*/
 

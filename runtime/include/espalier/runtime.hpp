@@ -201,6 +201,10 @@ public:
     check(espalier_vocabulary_save(c(), path.c_str()));
   }
   int64_t size() const { return espalier_vocabulary_size(c()); }
+  /// The token with an id below size().
+  std::string token(int64_t id) const {
+    return espalier_vocabulary_token(c(), id);
+  }
 };
 
 class Structures
@@ -213,10 +217,10 @@ public:
   }
   /// Reads a file; see espalier_structures_read.
   static Structures read(const std::string &path, const std::string &format,
-                         Vocabulary &vocabulary, bool grow) {
+                         Vocabulary &vocabulary, espalier_unseen unseen) {
     espalier_structures *raw = nullptr;
     check(espalier_structures_read(path.c_str(), format.c_str(), vocabulary.c(),
-                                   grow, &raw));
+                                   unseen, &raw));
     return Structures(raw);
   }
 
@@ -246,8 +250,18 @@ public:
     check(espalier_structures_slice(c(), begin, end, &raw));
     return Structures(raw);
   }
+  /// The structures of these numbers, in this order.
+  Structures select(const std::vector<int64_t> &numbers) const {
+    espalier_structures *raw = nullptr;
+    check(
+        espalier_structures_select(c(), numbers.data(), numbers.size(), &raw));
+    return Structures(raw);
+  }
   int64_t count() const { return espalier_structures_count(c()); }
   int64_t vertices() const { return espalier_structures_vertices(c()); }
+  int64_t unseenTokens() const {
+    return espalier_structures_unseen_tokens(c());
+  }
 
 private:
   explicit Structures(espalier_structures *raw) { adopt(raw); }

@@ -9,6 +9,7 @@
 #include "support/Error.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace espalier {
 
@@ -216,13 +217,8 @@ Forest Forest::slice(int64_t begin, int64_t end) const {
     part.children.push_back(children[e] < 0 ? -1
                                             : children[e] - (int32_t)first);
 
+  checkFields();
   for (const auto &[name, field] : fields) {
-    if (field.shape.empty() || field.shape[0] != vertices())
-      fail(ESPALIER_INVALID_ARGUMENT,
-           "field '%s' has shape %s but the batch has %lld vertices; set it "
-           "again after appending structures",
-           name.c_str(), shapeString(field.shape, field.dtype).c_str(),
-           (long long)vertices());
     // Rows of the same memory.
     Tensor rows = field;
     rows.shape[0] = last - first;
@@ -231,6 +227,70 @@ Forest Forest::slice(int64_t begin, int64_t end) const {
     part.fields[name] = std::move(rows);
   }
   return part;
+}
+
+Forest Forest::select(const int64_t *numbers, int64_t count) const {
+  checkFields();
+  int64_t vertexCount = 0, edgeCount = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t k = numbers[i];
+    if (k < 0 || k >= structures())
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "cannot take structure %lld of a batch of %lld", (long long)k,
+           (long long)structures());
+    int64_t first = structureOffsets[k], last = structureOffsets[k + 1];
+    vertexCount += last - first;
+    edgeCount += childOffsets[last] - childOffsets[first];
+    if (vertexCount > INT32_MAX)
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "the first %lld of the structures to take have more than %d "
+           "vertices, which is all that a batch can have",
+           (long long)(i + 1), INT32_MAX);
+  }
+
+  Forest part;
+  part.structureOffsets.reserve(count + 1);
+  part.childOffsets.reserve(vertexCount + 1);
+  part.children.reserve(edgeCount);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t first = structureOffsets[numbers[i]];
+    int64_t last = structureOffsets[numbers[i] + 1];
+    int64_t vertexShift = part.vertices() - first;
+    int64_t edgeShift = (int64_t)part.children.size() - childOffsets[first];
+    for (int64_t v = first; v < last; ++v)
+      part.childOffsets.push_back(childOffsets[v + 1] + edgeShift);
+    for (int64_t e = childOffsets[first]; e < childOffsets[last]; ++e)
+      part.children.push_back(
+          children[e] < 0 ? -1 : (int32_t)(children[e] + vertexShift));
+    part.structureOffsets.push_back(part.vertices());
+  }
+
+  for (const auto &[name, field] : fields) {
+    std::vector<int64_t> shape = field.shape;
+    shape[0] = vertexCount;
+    Tensor rows = Tensor::uninitialized(field.dtype, shape);
+    size_t rowBytes = vertices() > 0 ? field.bytes() / vertices() : 0;
+    char *out = rows.mutableData();
+    for (int64_t i = 0; i < count && rowBytes > 0; ++i) {
+      int64_t first = structureOffsets[numbers[i]];
+      size_t bytes = (structureOffsets[numbers[i] + 1] - first) * rowBytes;
+      if (bytes > 0)
+        std::memcpy(out, field.data + first * rowBytes, bytes);
+      out += bytes;
+    }
+    part.fields[name] = std::move(rows);
+  }
+  return part;
+}
+
+void Forest::checkFields() const {
+  for (const auto &[name, field] : fields)
+    if (field.shape.empty() || field.shape[0] != vertices())
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "field '%s' has shape %s but the batch has %lld vertices; set it "
+           "again after appending structures",
+           name.c_str(), shapeString(field.shape, field.dtype).c_str(),
+           (long long)vertices());
 }
 
 } // namespace espalier

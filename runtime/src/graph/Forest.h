@@ -46,6 +46,9 @@ public:
 
   /// Structures [begin, end) as a forest of their own, with their fields.
   Forest slice(int64_t begin, int64_t end) const;
+  /// The structures of these numbers, in this order, with their fields, which
+  /// are copied. A number may be there any number of times.
+  Forest select(const int64_t *numbers, int64_t count) const;
 
   /// The structure that vertex `v` belongs to.
   int64_t structureOf(int64_t v) const;
@@ -57,9 +60,12 @@ public:
   /// Numbered over the whole forest; -1 is an absent child.
   std::vector<int32_t> children;
   Fields fields;
+  /// Tokens that a reader did not find in its vocabulary (and did not add).
+  int64_t unseenTokens = 0;
 
 private:
   void validateStructure(int64_t k) const;
+  void checkFields() const;
 };
 
 } // namespace espalier

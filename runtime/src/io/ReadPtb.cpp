@@ -53,8 +53,9 @@ private:
 struct Open {
   int64_t line;
   int64_t column;
-  int32_t label;     // -1: none (yet)
-  int32_t word;      // -1: none (yet)
+  int32_t label; // -1: none (yet)
+  bool hasToken;
+  int32_t word;      // the token's id, perhaps -1; -1 without a token
   size_t firstChild; // on the stack of children
 };
 
@@ -102,10 +103,10 @@ private:
   }
 
   void openBracket(int64_t column) {
-    if (!open.empty() && open.back().word >= 0)
+    if (!open.empty() && open.back().hasToken)
       text.malformed(column, "this vertex has a token and children; a vertex "
                              "has one token or one or more trees");
-    open.push_back({text.line(), column, -1, -1, children.size()});
+    open.push_back({text.line(), column, -1, false, -1, children.size()});
   }
 
   void readAtom(std::string_view atom, int64_t column) {
@@ -122,11 +123,12 @@ private:
                      "expected '(' or ')', found the token %s; a vertex has "
                      "one token or one or more trees",
                      quote(atom).c_str());
-    if (top.word >= 0)
+    if (top.hasToken)
       text.malformed(column,
                      "expected ')', found a second token %s; a token has no "
                      "blanks in it",
                      quote(atom).c_str());
+    top.hasToken = true;
     top.word = text.wordId(atom, column);
   }
 
@@ -134,7 +136,7 @@ private:
     if (open.empty())
       text.malformed(column, "')' without a '(' before it");
     const Open &top = open.back();
-    if (top.word < 0 && top.firstChild == children.size())
+    if (!top.hasToken && top.firstChild == children.size())
       text.malformedAt(top.line, top.column,
                        "this vertex has neither a token nor children; expected "
                        "'(label token)' or '(label tree ...)'");

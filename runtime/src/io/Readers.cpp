@@ -30,15 +30,17 @@ static const Format kFormats[] = {
 };
 
 Forest readStructures(const std::string &path, const std::string &format,
-                      Vocabulary &vocabulary, bool grow) {
+                      Vocabulary &vocabulary, espalier_unseen unseen) {
   for (const Format &candidate : kFormats) {
     if (format != candidate.name)
       continue;
     TextReader text(path);
-    text.useVocabulary(vocabulary, grow);
+    text.useVocabulary(vocabulary, unseen);
     int64_t size = vocabulary.size();
     try {
-      return candidate.read(text);
+      Forest forest = candidate.read(text);
+      forest.unseenTokens = text.unseenTokens();
+      return forest;
     } catch (...) {
       vocabulary.truncate(size);
       throw;

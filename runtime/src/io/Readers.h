@@ -20,6 +20,7 @@
 #ifndef ESPALIER_IO_READERS_H
 #define ESPALIER_IO_READERS_H
 
+#include "espalier/runtime.h"
 #include "graph/Forest.h"
 #include "io/Vocabulary.h"
 
@@ -28,10 +29,10 @@
 namespace espalier {
 
 /// Reads the file at `path` in `format`: "ptb", "sequence", "conllu", "jsonl".
-/// If `grow`, tokens that the vocabulary lacks are added in the order of the
-/// file; otherwise they get the id of "<unk>" or, without one, are MALFORMED.
+/// Tokens that the vocabulary lacks are treated as `unseen` says (see
+/// espalier/runtime.h), and added in the order of the file.
 Forest readStructures(const std::string &path, const std::string &format,
-                      Vocabulary &vocabulary, bool grow);
+                      Vocabulary &vocabulary, espalier_unseen unseen);
 
 class TextReader;
 

@@ -67,6 +67,12 @@ public:
   explicit SafetensorsReader(const std::string &path)
       : path(path), file(mapFile(path)) {}
 
+  Metadata readMetadata() {
+    readHeader();
+    checkRanges();
+    return std::move(metadata);
+  }
+
   std::vector<NamedTensor> read() {
     readHeader();
     checkRanges();
@@ -113,16 +119,19 @@ private:
     for (auto &[name, value] : header.root.items()) {
       headerOffset = kLengthBytes + header.keyOffsets.at(name);
       if (name == kMetadata)
-        checkMetadata(value);
+        takeMetadata(value);
       else
         entries.push_back(readEntry(name, value));
     }
   }
 
-  void checkMetadata(const json &value) const {
+  void takeMetadata(const json &value) {
     bool strings = value.is_object();
-    for (auto it = value.begin(); strings && it != value.end(); ++it)
+    for (auto it = value.begin(); strings && it != value.end(); ++it) {
       strings = it->is_string();
+      if (strings)
+        metadata[it.key()] = it->get<std::string>();
+    }
     if (!strings)
       malformed(headerOffset, "'__metadata__' must be an object of strings");
   }
@@ -235,6 +244,7 @@ private:
   uint64_t dataStart = 0;
   uint64_t headerOffset = 0; // of the tensor being read
   std::vector<Entry> entries;
+  Metadata metadata;
 };
 
 const char *typeName(uint32_t dtype) {
@@ -250,8 +260,13 @@ std::vector<NamedTensor> readSafetensors(const std::string &path) {
   return SafetensorsReader(path).read();
 }
 
+Metadata readSafetensorsMetadata(const std::string &path) {
+  return SafetensorsReader(path).readMetadata();
+}
+
 void writeSafetensors(const std::string &path,
-                      const std::vector<NamedTensor> &tensors) {
+                      const std::vector<NamedTensor> &tensors,
+                      const Metadata &metadata) {
   std::vector<const NamedTensor *> order;
   for (const NamedTensor &named : tensors)
     order.push_back(&named);
@@ -275,12 +290,15 @@ void writeSafetensors(const std::string &path,
                     {"shape", named->tensor.shape},
                     {"data_offsets", {begin, end}}};
   }
+  if (!metadata.empty())
+    header[kMetadata] = metadata;
   std::string text;
   try {
     text = header.dump();
   } catch (const json::exception &) {
     fail(ESPALIER_INVALID_ARGUMENT,
-         "cannot write '%s': the name of a tensor is not UTF-8", path.c_str());
+         "cannot write '%s': the name of a tensor, or metadata, is not UTF-8",
+         path.c_str());
   }
   text.append((8 - text.size() % 8) % 8, ' ');
   uint64_t length = text.size();

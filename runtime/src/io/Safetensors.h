@@ -14,6 +14,7 @@
 
 #include "tensor/Tensor.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,10 +26,18 @@ namespace espalier {
 /// are not F32, F64 or I32.
 std::vector<NamedTensor> readSafetensors(const std::string &path);
 
+/// What a file says about itself, by name.
+using Metadata = std::map<std::string, std::string>;
+
+/// The metadata of the file at `path`, which is checked as by readSafetensors.
+Metadata readSafetensorsMetadata(const std::string &path);
+
 /// Writes the tensors to `path`, atomically. Their order does not matter: the
-/// same tensors give the same bytes.
+/// same tensors and metadata give the same bytes. Names and metadata must be
+/// UTF-8.
 void writeSafetensors(const std::string &path,
-                      const std::vector<NamedTensor> &tensors);
+                      const std::vector<NamedTensor> &tensors,
+                      const Metadata &metadata = {});
 
 } // namespace espalier
 

@@ -26,9 +26,9 @@ TextReader::TextReader(const std::string &path)
     malformedAt(1, 1, "the text is UTF-16; convert it to UTF-8");
 }
 
-void TextReader::useVocabulary(Vocabulary &words, bool growing) {
+void TextReader::useVocabulary(Vocabulary &words, espalier_unseen treatment) {
   vocabulary = &words;
-  grow = growing;
+  unseen = treatment;
 }
 
 bool TextReader::nextLine(std::string_view &line) {
@@ -47,15 +47,19 @@ bool TextReader::nextLine(std::string_view &line) {
 }
 
 int32_t TextReader::wordId(std::string_view token, int64_t column) {
-  if (grow) {
+  if (unseen == ESPALIER_UNSEEN_ADD) {
     try {
       return vocabulary->add(token);
     } catch (const Error &e) {
       malformed(column, "%s", e.message().c_str());
     }
   }
-  int32_t id = vocabulary->findOrUnknown(token);
-  if (id < 0)
+  int32_t id = vocabulary->find(token);
+  if (id >= 0)
+    return id;
+  ++unseenCount;
+  id = vocabulary->find(Vocabulary::kUnknown);
+  if (id < 0 && unseen == ESPALIER_UNSEEN_FAIL)
     malformed(column,
               "the vocabulary has neither %s nor '%s'; add one of them to it, "
               "or read with a vocabulary that grows",

@@ -12,6 +12,7 @@
 #ifndef ESPALIER_IO_TEXTREADER_H
 #define ESPALIER_IO_TEXTREADER_H
 
+#include "espalier/runtime.h"
 #include "graph/Forest.h"
 #include "io/Vocabulary.h"
 
@@ -28,8 +29,9 @@ public:
   /// MALFORMED.
   explicit TextReader(const std::string &path);
 
-  /// Makes wordId() look up, and if `grow` also add, words of `vocabulary`.
-  void useVocabulary(Vocabulary &vocabulary, bool grow);
+  /// Makes wordId() look up words of `vocabulary`, and treat others as `unseen`
+  /// says.
+  void useVocabulary(Vocabulary &vocabulary, espalier_unseen unseen);
 
   /// Moves on to the next line and gives it without its end ("\n", "\r\n").
   bool nextLine(std::string_view &line);
@@ -38,6 +40,8 @@ public:
 
   /// The vocabulary's id for a token at `column` (from 1) of the line.
   int32_t wordId(std::string_view token, int64_t column);
+  /// How many tokens wordId() has found none for, and not added.
+  int64_t unseenTokens() const { return unseenCount; }
 
   /// Throws an Error MALFORMED at `column` of the line.
   [[noreturn]] void malformed(int64_t column, const char *fmt, ...) const
@@ -55,7 +59,8 @@ private:
   size_t position = 0;
   int64_t lineNumber = 0;
   Vocabulary *vocabulary = nullptr;
-  bool grow = false;
+  espalier_unseen unseen = ESPALIER_UNSEEN_FAIL;
+  int64_t unseenCount = 0;
 };
 
 /// Whether `c` separates tokens.

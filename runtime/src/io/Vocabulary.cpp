@@ -70,11 +70,6 @@ int32_t Vocabulary::add(std::string_view token) {
   return id;
 }
 
-int32_t Vocabulary::findOrUnknown(std::string_view token) const {
-  int32_t id = find(token);
-  return id >= 0 ? id : find(kUnknown);
-}
-
 void Vocabulary::truncate(int64_t size) {
   while ((int64_t)tokens.size() > size) {
     ids.erase(tokens.back());

@@ -46,8 +46,6 @@ public:
   /// The token's id; a new one if it is not there. INVALID_ARGUMENT if it could
   /// not be a line of a file: empty, or with a line break in it.
   int32_t add(std::string_view token);
-  /// The token's id, else that of "<unk>", else -1.
-  int32_t findOrUnknown(std::string_view token) const;
   /// Forgets all tokens but the first `size`.
   void truncate(int64_t size);
 

@@ -111,5 +111,8 @@ TEST_F(ConlluTest, Cycles) {
 
 TEST_F(ConlluTest, UnknownForms) {
   expectMalformed(word("1", "a", "X", "0"), "1:3", "neither 'a' nor '<unk>'",
-                  /*grow=*/false);
+                  ESPALIER_UNSEEN_FAIL);
+  EXPECT_EQ(
+      ints(readText(word("1", "a", "X", "0"), ESPALIER_UNSEEN_NONE), "word"),
+      (Ints{-1}));
 }

@@ -73,19 +73,22 @@ class ReaderTest : public IoTest {
 protected:
   explicit ReaderTest(const char *format) : format(format) {}
 
-  Forest readText(const std::string &text, bool grow = true) {
-    Forest forest = readStructures(write("in.txt", text), format, words, grow);
+  Forest readText(const std::string &text,
+                  espalier_unseen unseen = ESPALIER_UNSEEN_ADD) {
+    Forest forest =
+        readStructures(write("in.txt", text), format, words, unseen);
     forest.validate();
     return forest;
   }
   /// Expects an error at "in.txt:" + `where`, and no trace of the text in the
   /// vocabulary.
   void expectMalformed(const std::string &text, const std::string &where,
-                       const std::string &what, bool grow = true) {
+                       const std::string &what,
+                       espalier_unseen unseen = ESPALIER_UNSEEN_ADD) {
     int64_t size = words.size();
     expectError(ESPALIER_MALFORMED, "in.txt:" + where + ": ",
-                [&] { readText(text, grow); });
-    expectError(ESPALIER_MALFORMED, what, [&] { readText(text, grow); });
+                [&] { readText(text, unseen); });
+    expectError(ESPALIER_MALFORMED, what, [&] { readText(text, unseen); });
     EXPECT_EQ(words.size(), size);
   }
   std::vector<std::string> tokens(const Forest &forest) const {

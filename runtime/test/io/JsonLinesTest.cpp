@@ -119,5 +119,10 @@ TEST_F(JsonLinesTest, FieldsThatDiffer) {
 
 TEST_F(JsonLinesTest, UnknownTokens) {
   expectMalformed("{\"children\": [[]], \"fields\": {\"word\": [\"q\"]}}",
-                  "1:20", "neither 'q' nor '<unk>'", /*grow=*/false);
+                  "1:20", "neither 'q' nor '<unk>'", ESPALIER_UNSEEN_FAIL);
+  EXPECT_EQ(ints(readText("{\"children\": [[]], \"fields\": {\"word\": "
+                          "[\"q\"]}}",
+                          ESPALIER_UNSEEN_NONE),
+                 "word"),
+            (Ints{-1}));
 }

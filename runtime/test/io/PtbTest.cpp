@@ -117,15 +117,24 @@ TEST_F(PtbTest, Malformed) {
 TEST_F(PtbTest, UnknownTokens) {
   words.add("a");
   expectMalformed("(S (A a)\r\n (A b))", "2:5", "neither 'b' nor '<unk>'",
-                  /*grow=*/false);
+                  ESPALIER_UNSEEN_FAIL);
+  // A token that is none is a token still.
+  EXPECT_EQ(ints(readText("(S (A b) (A a))", ESPALIER_UNSEEN_NONE), "word"),
+            (Ints{-1, 0, -1}));
+  expectMalformed("(S b b)", "1:6", "second token 'b'", ESPALIER_UNSEEN_NONE);
+  expectMalformed("(S b (A a))", "1:6", "a token and children",
+                  ESPALIER_UNSEEN_NONE);
   words.add("<unk>");
-  EXPECT_EQ(ints(readText("(S (A a) (A b))", false), "word"), (Ints{0, 1, -1}));
+  EXPECT_EQ(ints(readText("(S (A a) (A b))", ESPALIER_UNSEEN_FAIL), "word"),
+            (Ints{0, 1, -1}));
   EXPECT_EQ(words.size(), 2);
 }
 
 TEST_F(PtbTest, FormatsAndPaths) {
-  expectError(ESPALIER_INVALID_ARGUMENT, "unknown format 'xml'",
-              [&] { readStructures(write("a", ""), "xml", words, true); });
-  expectError(ESPALIER_NOT_FOUND, "nowhere",
-              [&] { readStructures(path("nowhere"), "ptb", words, true); });
+  expectError(ESPALIER_INVALID_ARGUMENT, "unknown format 'xml'", [&] {
+    readStructures(write("a", ""), "xml", words, ESPALIER_UNSEEN_ADD);
+  });
+  expectError(ESPALIER_NOT_FOUND, "nowhere", [&] {
+    readStructures(path("nowhere"), "ptb", words, ESPALIER_UNSEEN_ADD);
+  });
 }

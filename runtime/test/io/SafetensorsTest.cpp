@@ -96,6 +96,21 @@ TEST_F(SafetensorsTest, MisalignedTensorsAreCopied) {
   }
 }
 
+TEST_F(SafetensorsTest, Metadata) {
+  Metadata metadata = {{"a", "1"}, {"caf\xC3\xA9", "{\"x\": \"\\\"\"}"}};
+  std::vector<NamedTensor> tensors = {{"b", makeTensor<float>({1}, {2})}};
+  writeSafetensors(path("w"), tensors, metadata);
+  EXPECT_EQ(readSafetensorsMetadata(path("w")), metadata);
+  ASSERT_EQ(readSafetensors(path("w")).size(), 1u);
+  writeSafetensors(path("none"), tensors);
+  EXPECT_TRUE(readSafetensorsMetadata(path("none")).empty());
+  expectError(ESPALIER_INVALID_ARGUMENT, "metadata, is not UTF-8",
+              [&] { writeSafetensors(path("bad"), {}, {{"a", "\xFF"}}); });
+  write("short", file("{\"__metadata__\":{}}", "x"));
+  expectError(ESPALIER_MALFORMED, "belong to no tensor",
+              [&] { readSafetensorsMetadata(path("short")); });
+}
+
 TEST_F(SafetensorsTest, MetadataIsSkipped) {
   write("w", file("{\"__metadata__\":{\"format\":\"pt\"}," +
                       tensor("a", "I32", "[1]", 0, 4) + "}",

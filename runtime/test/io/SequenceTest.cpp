@@ -51,7 +51,21 @@ TEST_F(SequenceTest, AMillionTokens) {
 
 TEST_F(SequenceTest, UnknownTokens) {
   words.add("a");
-  expectMalformed("a\na  b", "2:4", "neither 'b' nor '<unk>'", /*grow=*/false);
+  expectMalformed("a\na  b", "2:4", "neither 'b' nor '<unk>'",
+                  ESPALIER_UNSEEN_FAIL);
   words.add("<unk>");
-  EXPECT_EQ(ints(readText("b a", false), "word"), (Ints{1, 0}));
+  Forest forest = readText("b a <unk>", ESPALIER_UNSEEN_FAIL);
+  EXPECT_EQ(ints(forest, "word"), (Ints{1, 0, 1}));
+  EXPECT_EQ(forest.unseenTokens, 1);
+}
+
+TEST_F(SequenceTest, UnknownTokensThatAreNone) {
+  words.add("a");
+  Forest forest = readText("b a\nb c", ESPALIER_UNSEEN_NONE);
+  EXPECT_EQ(ints(forest, "word"), (Ints{-1, 0, -1, -1}));
+  EXPECT_EQ(forest.unseenTokens, 3);
+  EXPECT_EQ(words.size(), 1);
+  words.add("<unk>");
+  EXPECT_EQ(ints(readText("b a", ESPALIER_UNSEEN_NONE), "word"), (Ints{1, 0}));
+  EXPECT_EQ(readText("b a").unseenTokens, 0);
 }

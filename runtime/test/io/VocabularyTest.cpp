@@ -29,9 +29,6 @@ TEST_F(VocabularyTest, IdsFollowTheOrderOfAdding) {
   EXPECT_EQ(words.size(), 2);
   EXPECT_EQ(words.find("a"), 1);
   EXPECT_EQ(words.find("c"), -1);
-  EXPECT_EQ(words.findOrUnknown("c"), -1);
-  EXPECT_EQ(words.add("<unk>"), 2);
-  EXPECT_EQ(words.findOrUnknown("c"), 2);
 }
 
 TEST_F(VocabularyTest, SavesWhatItOpens) {

@@ -9,70 +9,29 @@
 // the runtime's tests).
 //
 //===----------------------------------------------------------------------===//
+#include "ToolTesting.h"
+
 #include "io/Npy.h"
 #include "support/Error.h"
 
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <gtest/gtest.h>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sys/wait.h>
 
 using namespace espalier;
 
 namespace {
 
-class RunTest : public ::testing::Test {
+class RunTest : public ToolTest {
 protected:
   void SetUp() override {
-    std::string pattern =
-        std::filesystem::temp_directory_path() / "espalier-run-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
+    ToolTest::SetUp();
     write("t.ptb", "(1 (2 a) (3 (1 b) (0 c)))\n(1 d)\n(2 (1 a) (1 b))\n"
                    "(2 (1 (1 d) (1 d)) (1 b))\n(0 c)\n");
   }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
-  std::string path(const std::string &name) const {
-    return folder + "/" + name;
-  }
-  void write(const std::string &name, const std::string &text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
-  }
-  std::string read(const std::string &name) const {
-    std::ifstream in(path(name), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  bool exists(const std::string &name) const {
-    return std::filesystem::exists(path(name));
-  }
-
-  /// Runs the program in the folder; returns its exit code.
-  int run(const std::string &arguments) {
-    std::string command = "cd '" + folder + "' && '" ESPALIER_RUN "' " +
-                          arguments + " >out 2>err </dev/null";
-    int status = std::system(command.c_str());
-    EXPECT_TRUE(WIFEXITED(status));
-    out = read("out");
-    err = read("err");
-    return WEXITSTATUS(status);
-  }
-  /// The same with the model and random weights.
+  /// Runs the program with the model and random weights.
   int runModel(const std::string &arguments) {
     return run("'" ESPALIER_TEST_MODEL "' --random-weights 3 " + arguments);
-  }
-  void expectError(int code, const std::string &text) {
-    EXPECT_EQ(code, 1);
-    EXPECT_EQ(err.rfind("espalier-run: error: ", 0), 0u) << err;
-    EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
-    EXPECT_NE(err.find(text), std::string::npos) << err;
-    EXPECT_EQ(out, "");
   }
   std::map<std::string, Tensor> results(const std::string &name) {
     std::map<std::string, Tensor> map;
@@ -80,8 +39,6 @@ protected:
       map[named.name] = named.tensor;
     return map;
   }
-
-  std::string folder, out, err;
 };
 
 void expectSame(const Tensor &a, const Tensor &b) {
@@ -223,11 +180,38 @@ TEST_F(RunTest, Benchmark) {
 
 TEST_F(RunTest, HelpAndVersion) {
   EXPECT_EQ(run("--help"), 0);
-  for (const char *flag :
-       {"--structures", "--format", "--vocabulary", "--entry", "--weights",
-        "--random-weights", "--input", "--batch-size", "--policy", "--threads",
-        "--output", "--stats", "--trace", "--benchmark", "--repeat",
-        "--describe"})
+  for (const char *flag : {"--structures",
+                           "--format",
+                           "--vocabulary",
+                           "--entry",
+                           "--weights",
+                           "--random-weights",
+                           "--input",
+                           "--batch-size",
+                           "--policy",
+                           "--threads",
+                           "--output",
+                           "--stats",
+                           "--trace",
+                           "--benchmark",
+                           "--repeat",
+                           "--describe",
+                           "--unseen-words",
+                           "--train",
+                           "--epochs",
+                           "--learning-rate",
+                           "--learning-rate-decay",
+                           "--weight-decay",
+                           "--clip-norm",
+                           "--mean",
+                           "--shuffle",
+                           "--no-shuffle",
+                           "--seed",
+                           "--validate",
+                           "--validate-entry",
+                           "--validate-input",
+                           "--resume",
+                           "--log"})
     EXPECT_NE(out.find(flag), std::string::npos) << flag;
   EXPECT_EQ(run("--version"), 0);
   EXPECT_NE(out, "");

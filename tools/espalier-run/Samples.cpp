@@ -1,0 +1,50 @@
+//===- Samples.cpp - Structures and arguments, in any order ---------------===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Samples.h"
+
+#include "support/Error.h"
+
+namespace espalier::run {
+
+Samples::Samples(const espalier_entry &entry, Structures read, std::string file,
+                 const char *flag,
+                 const std::vector<std::pair<std::string, std::string>> &inputs)
+    : path(std::move(file)), structures(std::move(read)),
+      arguments(entry, flag, inputs, structures) {
+  if (count() == 0)
+    fail(ESPALIER_INVALID_ARGUMENT, "there are no structures in '%s'",
+         path.c_str());
+}
+
+Result Samples::select(const Session &session,
+                       const std::vector<int64_t> &numbers,
+                       const std::vector<NamedView> &more) const {
+  Structures batch = structures.select(numbers);
+  Arguments::Selection selection = arguments.select(numbers);
+  selection.views.insert(selection.views.end(), more.begin(), more.end());
+  return session.run(batch, selection.views);
+}
+
+Result Samples::run(const Session &session, const std::vector<int64_t> &numbers,
+                    const std::vector<NamedView> &more) const {
+  try {
+    return select(session, numbers, more);
+  } catch (const Exception &e) {
+    // The message counts within the batch, which is of no use to the user.
+    for (int64_t number : numbers) {
+      try {
+        select(session, {number}, more);
+      } catch (const Exception &alone) {
+        fail(alone.status(), "structure %lld of '%s' (from 0), alone: %s",
+             (long long)number, path.c_str(), alone.what());
+      }
+    }
+    fail(e.status(), "%s", e.what());
+  }
+}
+
+} // namespace espalier::run
