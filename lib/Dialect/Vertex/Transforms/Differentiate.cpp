@@ -435,10 +435,8 @@ private:
     };
     // Everything whose only readers were F's own scatter and pushes goes.
     eraseUnread();
-    for (Operation *&op : primalOps) {
-      auto gather = dyn_cast_or_null<GatherOp>(op);
-      if (!gather)
-        continue;
+    pulls.setInsertionPointToStart(&body);
+    for (GatherOp gather : body.getOps<GatherOp>())
       for (auto [index, state] : llvm::enumerate(gather.getStates()))
         if (!state.use_empty())
           state.replaceAllUsesWith(
@@ -446,9 +444,8 @@ private:
                                   pulls.getStringAttr(keepState(index)),
                                   gather.getSlot())
                   .getRow());
+    for (GatherOp gather : llvm::make_early_inc_range(body.getOps<GatherOp>()))
       gather.erase();
-      op = nullptr;
-    }
 
     remark::passed(function.getLoc(),
                    remark::RemarkOpts::name("saved").category("differentiate"))
