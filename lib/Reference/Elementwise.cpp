@@ -286,6 +286,11 @@ static ScalarFunction scalarFunction(Operation *op) {
       .Case([](arith::SelectOp) {
         return [](Scalars x) { return x[0] != 0 ? x[1] : x[2]; };
       })
+      .Case([](nn::FillOp op) {
+        return [value = op.getValue().convertToDouble()](Scalars) {
+          return value;
+        };
+      })
       .Case([=](arith::SIToFPOp) {
         return [=](Scalars x) { return (double)asSigned(x[0], from); };
       })

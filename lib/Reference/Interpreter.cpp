@@ -11,8 +11,7 @@
 
 #include "espalier/Dialect/Vertex/IR/Vertex.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
+#include <algorithm>
 #include <deque>
 
 using namespace mlir;
@@ -69,14 +68,26 @@ public:
   Application(vertex::ApplyOp op, const Structures &structures,
               const Values &outside);
 
-  /// Evaluates the vertices in `order`. The results are those of the apply.
+  /// Evaluates the vertices, of which `order` has each after its children. The
+  /// results are those of the apply.
   FailureOr<SmallVector<ArrayPtr>> run(ArrayRef<int64_t> order);
 
 private:
   LogicalResult evaluateVertex(int64_t vertex);
+  LogicalResult evaluateOperator(Operation *op, int64_t vertex, Values &values);
+  /// The child of `vertex` in `slot`, or -1.
+  int64_t childOf(int64_t vertex, uint64_t slot) const;
+  /// Whether an operator `at place` does anything at `vertex`.
+  bool isAt(vertex::Place place, int64_t vertex) const;
+  /// A row of what is pulled under `name`; zeros for row -1.
+  ArrayPtr rowOf(StringRef name, int64_t row, Type type) const;
   void gather(vertex::GatherOp op, int64_t vertex, Values &values);
-  void pull(vertex::PullOp op, int64_t vertex, Values &values);
+  void gatherParents(vertex::GatherParentsOp op, int64_t vertex,
+                     Values &values);
+  void scatterChild(vertex::ScatterChildOp op, int64_t vertex,
+                    const Values &values);
   void push(vertex::PushOp op, int64_t vertex, const Values &values);
+  void reduce(vertex::ReduceOp op, const Values &values);
 
   vertex::ApplyOp op;
   const Structures &structures;
@@ -88,6 +99,9 @@ private:
   llvm::StringMap<Array> pushed;
   /// By vertex.
   std::vector<SmallVector<ArrayPtr>> states;
+  /// What the parents of each vertex have scattered to it, state by state;
+  /// empty until one has.
+  std::vector<SmallVector<Array>> fromParents;
 };
 } // namespace
 
@@ -95,7 +109,7 @@ Application::Application(vertex::ApplyOp op, const Structures &structures,
                          const Values &outside)
     : op(op), structures(structures),
       parameters(outside.get(op.getParameters())),
-      states(structures.vertices()) {
+      states(structures.vertices()), fromParents(structures.vertices()) {
   auto lookup = [&](FlatSymbolRefAttr name) {
     return SymbolTable::lookupNearestSymbolFrom<vertex::FuncOp>(op, name);
   };
@@ -109,7 +123,9 @@ Application::Application(vertex::ApplyOp op, const Structures &structures,
            op.getPushNames().getAsValueRange<StringAttr>(), op.getPushed())) {
     std::vector<int64_t> shape =
         cast<RankedTensorType>(value.getType()).getShape().vec();
-    shape[0] = structures.vertices();
+    // What is reduced has no rows.
+    if (nn::isRowsType(value.getType()))
+      shape[0] = structures.vertices();
     pushed[name] = Array::zeros(shape);
   }
 }
@@ -121,7 +137,10 @@ FailureOr<SmallVector<ArrayPtr>> Application::run(ArrayRef<int64_t> order) {
              << name << "\" from a tensor of " << rows->shape[0]
              << " rows, expected one for each of " << structures.vertices()
              << " vertices";
-  for (int64_t vertex : order)
+  std::vector<int64_t> visited(order.begin(), order.end());
+  if (function.getReversed())
+    std::reverse(visited.begin(), visited.end());
+  for (int64_t vertex : visited)
     if (failed(evaluateVertex(vertex)))
       return failure();
   SmallVector<ArrayPtr> results;
@@ -133,77 +152,129 @@ FailureOr<SmallVector<ArrayPtr>> Application::run(ArrayRef<int64_t> order) {
 LogicalResult Application::evaluateVertex(int64_t vertex) {
   vertex::FuncOp variant =
       hasChildren(structures, vertex) ? function : leafFunction;
-  Context context{structures, vertex};
   Values values;
   values.set(variant.getBody().getArguments(), parameters);
-  for (Operation &inner : variant.getBody().front()) {
-    LogicalResult result = TypeSwitch<Operation *, LogicalResult>(&inner)
-                               .Case([&](vertex::GatherOp op) {
-                                 gather(op, vertex, values);
-                                 return success();
-                               })
-                               .Case([&](vertex::ScatterOp op) {
-                                 states[vertex] = values.get(op.getStates());
-                                 return success();
-                               })
-                               .Case([&](vertex::PullOp op) {
-                                 pull(op, vertex, values);
-                                 return success();
-                               })
-                               .Case([&](vertex::PushOp op) {
-                                 push(op, vertex, values);
-                                 return success();
-                               })
-                               .Default([&](Operation *op) {
-                                 return evaluateInto(values, op, context);
-                               });
-    if (failed(result))
+  for (Operation &inner : variant.getBody().front())
+    if (failed(evaluateOperator(&inner, vertex, values)))
       return failure();
+  return success();
+}
+
+LogicalResult Application::evaluateOperator(Operation *op, int64_t vertex,
+                                            Values &values) {
+  if (auto gathers = dyn_cast<vertex::GatherOp>(op)) {
+    gather(gathers, vertex, values);
+  } else if (auto gathers = dyn_cast<vertex::GatherParentsOp>(op)) {
+    gatherParents(gathers, vertex, values);
+  } else if (auto scatter = dyn_cast<vertex::ScatterOp>(op)) {
+    states[vertex] = values.get(scatter.getStates());
+  } else if (auto scatter = dyn_cast<vertex::ScatterChildOp>(op)) {
+    scatterChild(scatter, vertex, values);
+  } else if (auto pull = dyn_cast<vertex::PullOp>(op)) {
+    int64_t row = isAt(pull.getPlace(), vertex) ? vertex : -1;
+    values.set(pull.getRow(),
+               rowOf(pull.getName(), row, pull.getRow().getType()));
+  } else if (auto pull = dyn_cast<vertex::PullChildOp>(op)) {
+    values.set(pull.getRow(),
+               rowOf(pull.getName(), childOf(vertex, pull.getSlot()),
+                     pull.getRow().getType()));
+  } else if (auto pushes = dyn_cast<vertex::PushOp>(op)) {
+    push(pushes, vertex, values);
+  } else if (auto reduces = dyn_cast<vertex::ReduceOp>(op)) {
+    reduce(reduces, values);
+  } else {
+    return evaluateInto(values, op, Context{structures, vertex});
   }
   return success();
 }
 
-void Application::gather(vertex::GatherOp op, int64_t vertex, Values &values) {
+int64_t Application::childOf(int64_t vertex, uint64_t slot) const {
   const std::vector<int32_t> &children = structures.children[vertex];
-  int32_t child = op.getSlot() < children.size() ? children[op.getSlot()] : -1;
+  return slot < children.size() ? children[slot] : -1;
+}
+
+bool Application::isAt(vertex::Place place, int64_t vertex) const {
+  return place == vertex::Place::all ||
+         (place == vertex::Place::inner) == hasChildren(structures, vertex);
+}
+
+ArrayPtr Application::rowOf(StringRef name, int64_t row, Type type) const {
+  if (row < 0)
+    return zerosOf(type);
+  const Array &rows = *pulled.lookup(name);
+  Array result = Array::zeros({rows.shape.begin() + 1, rows.shape.end()});
+  std::copy_n(rows.data.begin() + row * result.data.size(), result.data.size(),
+              result.data.begin());
+  return std::make_shared<Array>(std::move(result));
+}
+
+void Application::gather(vertex::GatherOp op, int64_t vertex, Values &values) {
+  int64_t child = childOf(vertex, op.getSlot());
   for (auto [index, state] : llvm::enumerate(op.getStates()))
     values.set(state,
                child >= 0 ? states[child][index] : zerosOf(state.getType()));
 }
 
-void Application::pull(vertex::PullOp op, int64_t vertex, Values &values) {
-  bool inner = hasChildren(structures, vertex);
-  vertex::Place place = op.getPlace();
-  if (place == vertex::Place::all || (place == vertex::Place::inner) == inner) {
-    const Array &rows = *pulled[op.getName()];
-    Array row = Array::zeros({rows.shape.begin() + 1, rows.shape.end()});
-    std::copy_n(rows.data.begin() + vertex * row.data.size(), row.data.size(),
-                row.data.begin());
-    values.set(op.getRow(), std::make_shared<Array>(std::move(row)));
+void Application::gatherParents(vertex::GatherParentsOp op, int64_t vertex,
+                                Values &values) {
+  for (auto [index, state] : llvm::enumerate(op.getStates()))
+    values.set(state,
+               fromParents[vertex].empty()
+                   ? zerosOf(state.getType())
+                   : std::make_shared<Array>(fromParents[vertex][index]));
+}
+
+/// Adds `term`, element by element.
+static void addTo(Array &sum, const Array &term) {
+  for (auto [element, other] : llvm::zip_equal(sum.data, term.data))
+    element += other;
+}
+
+void Application::scatterChild(vertex::ScatterChildOp op, int64_t vertex,
+                               const Values &values) {
+  int64_t child = childOf(vertex, op.getSlot());
+  if (child < 0)
     return;
+  SmallVector<Array> &sums = fromParents[child];
+  for (auto [index, state] : llvm::enumerate(op.getStates())) {
+    const Array &scattered = *values.get(state);
+    if (index == sums.size())
+      sums.push_back(Array::zeros(scattered.shape));
+    addTo(sums[index], scattered);
   }
-  values.set(op.getRow(), zerosOf(op.getRow().getType()));
 }
 
 void Application::push(vertex::PushOp op, int64_t vertex,
                        const Values &values) {
+  if (!isAt(op.getPlace(), vertex))
+    return;
   const Array &row = *values.get(op.getRow());
   llvm::copy(row.data, pushed[op.getName()].data.begin() +
                            vertex * (int64_t)row.data.size());
+}
+
+void Application::reduce(vertex::ReduceOp op, const Values &values) {
+  addTo(pushed[op.getName()], *values.get(op.getValue()));
 }
 
 //===----------------------------------------------------------------------===//
 // roots
 //===----------------------------------------------------------------------===//
 
-static FailureOr<ArrayPtr> roots(vertex::RootsOp op, const Array &rows,
-                                 const Structures &structures) {
-  if (rows.shape[0] != structures.vertices())
-    return op.emitOpError("expects a row for each of ")
-           << structures.vertices() << " vertices, but got " << rows.shape[0]
-           << " rows";
+/// Rows of vertices for rows of structures (`op` is at_roots), or the other way
+/// round (roots): a structure's row is that of its last vertex.
+static FailureOr<ArrayPtr> readRoots(Operation *op, const Array &rows,
+                                     const Structures &structures) {
+  bool atRoots = isa<vertex::AtRootsOp>(op);
+  int64_t from = structures.vertices(), to = structures.count();
+  if (atRoots)
+    std::swap(from, to);
+  if (rows.shape[0] != from)
+    return op->emitOpError("expects a row for each of ")
+           << from << (atRoots ? " structures" : " vertices") << ", but got "
+           << rows.shape[0] << " rows";
   std::vector<int64_t> shape = rows.shape;
-  shape[0] = structures.count();
+  shape[0] = to;
   Array result = Array::zeros(shape);
   int64_t elements = 1;
   for (size_t d = 1; d != shape.size(); ++d)
@@ -211,9 +282,11 @@ static FailureOr<ArrayPtr> roots(vertex::RootsOp op, const Array &rows,
   for (int64_t k = 0; k != structures.count(); ++k) {
     if (structures.offsets[k] == structures.offsets[k + 1])
       continue;
-    int64_t root = structures.offsets[k + 1] - 1;
-    std::copy_n(rows.data.begin() + root * elements, elements,
-                result.data.begin() + k * elements);
+    int64_t read = structures.offsets[k + 1] - 1, written = k;
+    if (atRoots)
+      std::swap(read, written);
+    std::copy_n(rows.data.begin() + read * elements, elements,
+                result.data.begin() + written * elements);
   }
   return ArrayPtr(std::make_shared<Array>(std::move(result)));
 }
@@ -343,12 +416,12 @@ reference::interpret(func::FuncOp entry, const Structures &structures,
       if (failed(pushed))
         return failure();
       values.set(apply.getResults(), *pushed);
-    } else if (auto readout = dyn_cast<vertex::RootsOp>(op)) {
+    } else if (isa<vertex::RootsOp, vertex::AtRootsOp>(op)) {
       FailureOr<ArrayPtr> rows =
-          roots(readout, *values.get(readout.getRows()), structures);
+          readRoots(&op, *values.get(op.getOperand(1)), structures);
       if (failed(rows))
         return failure();
-      values.set(readout.getResult(), *rows);
+      values.set(op.getResult(0), *rows);
     } else if (failed(evaluateInto(values, &op, context))) {
       return failure();
     }

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Dense layers, embeddings, softmax and groups of elementwise operators, on
-// one row or on each of several. Activations are in Elementwise.cpp.
+// Dense layers, embeddings, softmax, normalisation, dropout and groups of
+// elementwise operators, on one row or on each of several. Activations are in
+// Elementwise.cpp, losses in Losses.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,6 +79,93 @@ Array reference::softmax(Operands operands) {
       sum += x[i] = std::exp(x[i] - greatest);
     for (size_t i = 0; i != columns; ++i)
       x[i] /= sum;
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// layer_norm, dropout
+//===----------------------------------------------------------------------===//
+
+/// One row brought to mean 0 and variance 1, and what it was multiplied with.
+static std::pair<std::vector<double>, double> normalize(ArrayRef<double> row,
+                                                        double epsilon) {
+  double count = row.size(), mean = 0, variance = 0;
+  for (double x : row)
+    mean += x / count;
+  for (double x : row)
+    variance += (x - mean) * (x - mean) / count;
+  double factor = 1 / std::sqrt(variance + epsilon);
+  std::vector<double> normal;
+  for (double x : row)
+    normal.push_back((x - mean) * factor);
+  return {normal, factor};
+}
+
+Array reference::layerNorm(nn::LayerNormOp op, Operands operands) {
+  const Array &scale = *operands[1], &shift = *operands[2];
+  Array result = *operands[0];
+  size_t columns = result.shape.back();
+  for (size_t row = 0; row != result.data.size(); row += columns) {
+    auto [normal, factor] = normalize(ArrayRef(result.data).slice(row, columns),
+                                      op.getEpsilon().convertToDouble());
+    for (size_t c = 0; c != columns; ++c) {
+      size_t own = (row + c) % scale.data.size();
+      result.data[row + c] = normal[c] * scale.data[own] + shift.data[own];
+    }
+  }
+  return result;
+}
+
+SmallVector<ArrayPtr> reference::layerNormAdjoint(nn::LayerNormAdjointOp op,
+                                                  Operands operands) {
+  const Array &input = *operands[0], &scale = *operands[1];
+  const Array &adjoint = *operands[2];
+  Array ofInput = Array::zeros(input.shape), ofScale = ofInput;
+  size_t columns = input.shape.back();
+  for (size_t row = 0; row != input.data.size(); row += columns) {
+    auto [normal, factor] = normalize(ArrayRef(input.data).slice(row, columns),
+                                      op.getEpsilon().convertToDouble());
+    // The adjoints of the normal row; and through mean and variance.
+    std::vector<double> scaled(columns);
+    double mean = 0, product = 0;
+    for (size_t c = 0; c != columns; ++c) {
+      scaled[c] =
+          adjoint.data[row + c] * scale.data[(row + c) % scale.data.size()];
+      mean += scaled[c] / columns;
+      product += scaled[c] * normal[c] / columns;
+      ofScale.data[row + c] = adjoint.data[row + c] * normal[c];
+    }
+    for (size_t c = 0; c != columns; ++c)
+      ofInput.data[row + c] = factor * (scaled[c] - mean - normal[c] * product);
+  }
+  return {std::make_shared<Array>(std::move(ofInput)),
+          std::make_shared<Array>(std::move(ofScale))};
+}
+
+/// As nn.dropout says it.
+static uint32_t mix(uint32_t a) {
+  a ^= a >> 16;
+  a *= 0x7feb352d;
+  a ^= a >> 15;
+  a *= 0x846ca68b;
+  return a ^ a >> 16;
+}
+
+Array reference::dropout(nn::DropoutOp op, Operands operands) {
+  const Array &seeds = *operands[1], &rows = *operands[2];
+  Array result = *operands[0];
+  double kept = 1 - op.getProbability().convertToDouble();
+  auto threshold = (uint32_t)std::round(std::ldexp(kept, 31));
+  size_t columns = result.data.size() / std::max<size_t>(1, rows.data.size());
+  auto asUnsigned = [](double x) { return (uint32_t)(int32_t)x; };
+  for (size_t i = 0; i != result.data.size(); ++i) {
+    uint32_t row = i / columns, column = i % columns;
+    uint32_t seed = asUnsigned(seeds.data[row % seeds.data.size()]);
+    uint32_t key =
+        mix(mix(seed + 0x9e3779b9 * op.getSite()) + asUnsigned(rows.data[row]));
+    bool isKept = mix(key + 0x9e3779b9 * column) >> 1 < threshold;
+    result.data[i] = isKept ? result.data[i] / kept : 0;
   }
   return result;
 }

@@ -48,7 +48,7 @@ reference::verifyValue(const Array &array, Type type,
                        function_ref<InFlightDiagnostic()> emitError) {
   Type element = getElementTypeOrSelf(type);
   if (!isa<FloatType>(element) && !element.isInteger(1) &&
-      !element.isInteger(32))
+      !element.isInteger(32) && !type.isIndex())
     return emitError() << "has the type " << type
                        << ", and the interpreter knows floats, i32 and i1";
   ArrayRef<int64_t> expected;
@@ -90,7 +90,35 @@ static FailureOr<Array> evaluateOne(Operation *op, Operands operands,
       .Case([&](nn::DenseOp) -> Result { return dense(operands); })
       .Case(
           [&](nn::EmbeddingOp op) { return embedding(op, operands, context); })
+      .Case([&](tensor::DimOp op) { return dim(op, operands); })
       .Case([&](nn::SoftmaxOp) -> Result { return softmax(operands); })
+      .Case(
+          [&](nn::LayerNormOp op) -> Result { return layerNorm(op, operands); })
+      .Case([&](nn::DropoutOp op) -> Result { return dropout(op, operands); })
+      .Case([&](nn::SoftmaxCrossEntropyOp) -> Result {
+        return softmaxCrossEntropy(operands);
+      })
+      .Case([&](nn::SoftmaxCrossEntropyAdjointOp) -> Result {
+        return softmaxCrossEntropyAdjoint(operands);
+      })
+      .Case([&](nn::BinaryCrossEntropyOp) -> Result {
+        return binaryCrossEntropy(operands);
+      })
+      .Case([&](nn::BinaryCrossEntropyAdjointOp) -> Result {
+        return binaryCrossEntropyAdjoint(operands);
+      })
+      .Case([&](nn::CorrectOp) -> Result { return correct(operands); })
+      .Case(
+          [&](nn::BroadcastOp op) -> Result { return broadcast(op, operands); })
+      .Case([&](nn::SumOp op) -> Result { return sum(op, operands); })
+      .Case([&](nn::SumRowsOp) -> Result { return sumRows(operands); })
+      .Case([&](nn::TransposeOp) -> Result { return transpose(operands); })
+      .Case(
+          [&](nn::RowMatmulOp op) -> Result { return rowMatmul(op, operands); })
+      .Case([&](nn::OuterOp op) -> Result { return outer(op, operands); })
+      .Case([&](nn::OuterSumOp op) { return outerSum(op, operands); })
+      .Case([&](nn::ScatterRowsOp op) { return scatterRows(op, operands); })
+      .Case([&](nn::UpdateRowsOp op) { return updateRows(op, operands); })
       .Default([](Operation *op) -> Result {
         return op->emitOpError("is not supported by the interpreter");
       });
@@ -105,6 +133,10 @@ reference::evaluate(Operation *op, Operands operands, const Context &context) {
     if (failed(several))
       return failure();
     results = std::move(*several);
+  } else if (auto norm = dyn_cast<nn::LayerNormAdjointOp>(op)) {
+    results = layerNormAdjoint(norm, operands);
+  } else if (isa<nn::CombineRowsOp>(op)) {
+    results = combineRows(operands);
   } else {
     FailureOr<Array> one = evaluateOne(op, operands, context);
     if (failed(one))

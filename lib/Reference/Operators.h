@@ -72,6 +72,7 @@ mlir::FailureOr<Array> insertSlice(mlir::tensor::InsertSliceOp op,
 /// The elements of the only operand in the shape of the only result.
 mlir::FailureOr<Array> reshape(mlir::Operation *op, Operands operands);
 mlir::FailureOr<Array> splat(mlir::tensor::SplatOp op, Operands operands);
+mlir::FailureOr<Array> dim(mlir::tensor::DimOp op, Operands operands);
 
 //===----------------------------------------------------------------------===//
 // Layers.cpp
@@ -82,9 +83,38 @@ Array dense(Operands operands);
 mlir::FailureOr<Array> embedding(nn::EmbeddingOp op, Operands operands,
                                  const Context &context);
 Array softmax(Operands operands);
+Array layerNorm(nn::LayerNormOp op, Operands operands);
+llvm::SmallVector<ArrayPtr> layerNormAdjoint(nn::LayerNormAdjointOp op,
+                                             Operands operands);
+Array dropout(nn::DropoutOp op, Operands operands);
 mlir::FailureOr<llvm::SmallVector<ArrayPtr>>
 elementwiseGroup(nn::ElementwiseOp op, Operands operands,
                  const Context &context);
+
+//===----------------------------------------------------------------------===//
+// Losses.cpp
+//===----------------------------------------------------------------------===//
+
+Array softmaxCrossEntropy(Operands operands);
+Array softmaxCrossEntropyAdjoint(Operands operands);
+Array binaryCrossEntropy(Operands operands);
+Array binaryCrossEntropyAdjoint(Operands operands);
+Array correct(Operands operands);
+
+//===----------------------------------------------------------------------===//
+// Matrices.cpp
+//===----------------------------------------------------------------------===//
+
+Array broadcast(nn::BroadcastOp op, Operands operands);
+Array sum(nn::SumOp op, Operands operands);
+Array sumRows(Operands operands);
+Array transpose(Operands operands);
+Array rowMatmul(nn::RowMatmulOp op, Operands operands);
+Array outer(nn::OuterOp op, Operands operands);
+mlir::FailureOr<Array> outerSum(nn::OuterSumOp op, Operands operands);
+mlir::FailureOr<Array> scatterRows(nn::ScatterRowsOp op, Operands operands);
+llvm::SmallVector<ArrayPtr> combineRows(Operands operands);
+mlir::FailureOr<Array> updateRows(nn::UpdateRowsOp op, Operands operands);
 
 } // namespace espalier::reference
 

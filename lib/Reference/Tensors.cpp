@@ -114,6 +114,15 @@ FailureOr<Array> reference::reshape(Operation *op, Operands operands) {
   return Array{type.getShape().vec(), source.data};
 }
 
+FailureOr<Array> reference::dim(tensor::DimOp op, Operands operands) {
+  const std::vector<int64_t> &shape = operands[0]->shape;
+  double index = operands[1]->data[0];
+  if (!(index >= 0 && index < shape.size()))
+    return op.emitOpError("asks for dimension ")
+           << (int64_t)index << " of " << describeShape(*operands[0]);
+  return Array{{}, {(double)shape[(size_t)index]}};
+}
+
 //===----------------------------------------------------------------------===//
 // Parts
 //===----------------------------------------------------------------------===//
@@ -172,17 +181,28 @@ FailureOr<Array> reference::concat(tensor::ConcatOp op, Operands operands) {
 }
 
 /// Calls `visit` with the place of every element of the slice in an array of
-/// `whole`, in order. Fails unless the slice is static and inside.
+/// `whole`, in order; `operands` are those of `op`. Fails unless the slice is
+/// inside.
 template <typename Op>
 static LogicalResult forEachInSlice(Op op, ArrayRef<int64_t> whole,
+                                    Operands operands,
                                     function_ref<void(int64_t)> visit) {
-  ArrayRef<int64_t> offsets = op.getStaticOffsets();
-  ArrayRef<int64_t> sizes = op.getStaticSizes();
-  ArrayRef<int64_t> strides = op.getStaticStrides();
-  if (ShapedType::isDynamicShape(offsets) ||
-      ShapedType::isDynamicShape(sizes) || ShapedType::isDynamicShape(strides))
-    return op.emitOpError("with offsets, sizes or strides that are not "
-                          "constants is not supported by the interpreter");
+  // Numbers that are not constants come as operands, after the tensors.
+  Operands dynamic =
+      operands.drop_front(operands.size() - op.getOffsets().size() -
+                          op.getSizes().size() - op.getStrides().size());
+  auto resolve = [&](ArrayRef<int64_t> numbers) {
+    SmallVector<int64_t> known(numbers);
+    for (int64_t &number : known)
+      if (ShapedType::isDynamic(number)) {
+        number = (int64_t)dynamic.front()->data[0];
+        dynamic = dynamic.drop_front();
+      }
+    return known;
+  };
+  SmallVector<int64_t> offsets = resolve(op.getStaticOffsets());
+  SmallVector<int64_t> sizes = resolve(op.getStaticSizes());
+  SmallVector<int64_t> strides = resolve(op.getStaticStrides());
   for (size_t d = 0; d != whole.size(); ++d) {
     int64_t last = offsets[d] + (sizes[d] - 1) * strides[d];
     if (sizes[d] > 0 && (offsets[d] < 0 || offsets[d] >= whole[d] || last < 0 ||
@@ -202,16 +222,22 @@ static LogicalResult forEachInSlice(Op op, ArrayRef<int64_t> whole,
 
 FailureOr<Array> reference::extractSlice(tensor::ExtractSliceOp op,
                                          Operands operands) {
-  if (!op.getType().hasStaticShape())
-    return op.emitOpError("of dynamic shape is not supported by the "
-                          "interpreter");
   const Array &source = *operands[0];
-  Array result = Array::zeros(op.getType().getShape().vec());
-  size_t next = 0;
-  if (failed(forEachInSlice(op, source.shape, [&](int64_t place) {
-        result.data[next++] = source.data[place];
+  Array result;
+  if (failed(forEachInSlice(op, source.shape, operands, [&](int64_t place) {
+        result.data.push_back(source.data[place]);
       })))
     return failure();
+  result.shape = op.getType().getShape().vec();
+  if (op.getType().getNumDynamicDims() > 1)
+    return op.emitOpError("with several dynamic dimensions is not supported by "
+                          "the interpreter");
+  int64_t known = 1;
+  for (int64_t extent : result.shape)
+    known *= ShapedType::isDynamic(extent) ? 1 : extent;
+  for (int64_t &extent : result.shape)
+    if (ShapedType::isDynamic(extent))
+      extent = known ? (int64_t)result.data.size() / known : 0;
   return result;
 }
 
@@ -220,7 +246,7 @@ FailureOr<Array> reference::insertSlice(tensor::InsertSliceOp op,
   const Array &source = *operands[0];
   Array result = *operands[1];
   size_t next = 0;
-  if (failed(forEachInSlice(op, result.shape, [&](int64_t place) {
+  if (failed(forEachInSlice(op, result.shape, operands, [&](int64_t place) {
         result.data[place] = source.data[next++];
       })))
     return failure();

@@ -193,7 +193,7 @@ func.func @slice_by_other_rows(%a: !vertex.graph {nn.input = "a"}, %b: !vertex.g
 // -----
 
 func.func @concat_of_rows(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x8xf32> {nn.input = "x"}) {
-  // expected-error @+1 {{cannot be lowered: expects rows of rank 1, and concatenates their columns}}
+  // expected-error @+1 {{cannot be lowered: expects rows that are joined in their first dimension}}
   %0 = tensor.concat dim(0) %x, %x : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   return
 }

@@ -71,11 +71,10 @@ static LogicalResult checkSlice(tensor::ExtractSliceOp op) {
 
 static LogicalResult checkConcat(tensor::ConcatOp op) {
   auto type = cast<RankedTensorType>(op.getType());
-  if (nn::isRowsType(type) ? type.getRank() == 2 && op.getDim() == 1
-                           : type.getRank() <= 2)
+  if (nn::isRowsType(type) ? op.getDim() == 1 : type.getRank() <= 2)
     return success();
-  return op.emitOpError("cannot be lowered: expects rows of rank 1, and "
-                        "concatenates their columns");
+  return op.emitOpError("cannot be lowered: expects rows that are joined in "
+                        "their first dimension");
 }
 
 LogicalResult espalier::checkEntry(func::FuncOp function) {
@@ -93,7 +92,12 @@ LogicalResult espalier::checkEntry(func::FuncOp function) {
         return failure();
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case([](nn::MatmulOp op) { return checkRow(op, op.getInput(), 1); })
-        .Case([](nn::SoftmaxOp op) { return checkRow(op, op.getInput(), 1); })
+        .Case<nn::SoftmaxOp, nn::LayerNormOp, nn::LayerNormAdjointOp>(
+            [](auto op) { return checkRow(op, op.getInput(), 1); })
+        .Case<nn::SoftmaxCrossEntropyOp, nn::SoftmaxCrossEntropyAdjointOp,
+              nn::BinaryCrossEntropyOp, nn::BinaryCrossEntropyAdjointOp,
+              nn::CorrectOp>(
+            [](auto op) { return checkRow(op, op.getLogits(), 1); })
         .Case([](nn::EmbeddingOp op) { return checkRow(op, op.getIds(), 0); })
         .Case([](tensor::ExtractSliceOp op) { return checkSlice(op); })
         .Case([](tensor::ConcatOp op) { return checkConcat(op); })

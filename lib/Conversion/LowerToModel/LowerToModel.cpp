@@ -202,7 +202,7 @@ private:
   /// Whether `op` puts columns of weights together, for a product to read.
   static bool isWeight(Operation *op) {
     auto concat = cast<tensor::ConcatOp>(op);
-    return !isColumnConcat(concat) &&
+    return !isRowConcat(concat) &&
            llvm::none_of(concat.getInputs(),
                          [](Value piece) { return isMade(piece); });
   }
@@ -773,10 +773,9 @@ private:
     return success();
   }
 
-  static bool isColumnConcat(tensor::ConcatOp op) {
-    auto type = cast<RankedTensorType>(op.getType());
-    return rowOf(type).getRank() == 1 &&
-           op.getDim() == (nn::isRowsType(type) ? 1u : 0u);
+  /// Whether `op` joins rows of a batch, or vectors.
+  static bool isRowConcat(tensor::ConcatOp op) {
+    return nn::isRowsType(op.getType()) || rowOf(op.getType()).getRank() == 1;
   }
 
   LogicalResult lowerOp(tensor::ConcatOp op) {
@@ -848,15 +847,31 @@ private:
 
   LogicalResult lowerOp(func::ReturnOp op) {
     program.closePhase();
+    // What is returned of parameters are their old values, so they change last;
+    // and if one becomes another, that one's old value is put aside.
+    SmallVector<std::pair<Value, Operand>> updates;
     for (auto [value, buffer] : llvm::zip(op.getOperands(), outputs)) {
       Operand place = rowOperand(buffer, value.getType());
-      if (isKept(place) && view(value).buffer == buffer)
-        continue; // Updated in place.
+      if (isKept(place)) {
+        FailureOr<Operand> source = viewOf(value, op);
+        if (failed(source))
+          return failure();
+        if (source->buffer == buffer)
+          continue; // Updated in place, or not at all.
+        if (isKept(*source))
+          view(value) =
+              readable(materialize(*source, value, op.getLoc()), value);
+        updates.push_back({value, place});
+        continue;
+      }
       if (program.buffers[buffer].space.rows == Rows::caller)
         place.access = Access::caller;
       if (failed(bring(value, place, op)))
         return failure();
     }
+    for (auto [value, place] : updates)
+      if (failed(bring(value, place, op)))
+        return failure();
     return success();
   }
 

@@ -16,8 +16,9 @@ using namespace llvm;
 
 Error espalier::linkSharedLibrary(StringRef object, StringRef output,
                                   const Triple &triple) {
-  // What kernels call is libm's, if anything. It is found where the system's
-  // loader would look, and only recorded if it is needed.
+  // What kernels call is libm's, or libc's to fill memory, if anything. Both
+  // are found where the system's loader would look, and only recorded if they
+  // are needed.
   std::string multiarch = (triple.getArchName() + "-linux-gnu").str();
   std::vector<std::string> arguments{"ld.lld",
                                      "-shared",
@@ -40,6 +41,7 @@ Error espalier::linkSharedLibrary(StringRef object, StringRef output,
     if (sys::fs::is_directory(folder))
       arguments.push_back("-L" + folder);
   arguments.push_back("-l:libm.so.6");
+  arguments.push_back("-l:libc.so.6");
 
   std::vector<const char *> argv;
   for (const std::string &argument : arguments)

@@ -49,6 +49,17 @@ model.entry @launch_results graphs [] arities [] {
 
 // -----
 
+// An access by id needs the ids.
+model.entry @launch_ids graphs [] arities [] {
+  %0 = model.buffer dynamic "" rows one of 0 : tensor<4xf32>
+  model.phase "shared" rows one of 0 {
+    // expected-error @+1 {{expects a buffer of ids for each operand with an `id` access}}
+    model.launch @kernel(%0) at [#model.at<id 0, 0 for 4>] results 1 flops 0 bytes 0
+  }
+}
+
+// -----
+
 // A step belongs to a phase.
 model.entry @step_outside_of_phase graphs [] arities [] {
   %0 = model.buffer dynamic "" rows one of 0 : tensor<4xf32>

@@ -48,6 +48,59 @@ model.entry @classify graphs ["trees"] arities [2] {
   }
 }
 
+// A training step: weights read as they are and transposed, a loop in the other
+// direction, reductions, and a kernel that replaces rows of a table by id.
+// CHECK-LABEL: model.entry @train_step graphs ["trees"] arities [2] {
+model.entry @train_step graphs ["trees"] arities [2] {
+  // CHECK: %[[TABLE:.*]] = model.buffer parameter "table" rows one of 0 : tensor<100x8xf32>
+  %table = model.buffer parameter "table" rows one of 0 : tensor<100x8xf32>
+  // CHECK: %[[STATE:.*]] = model.buffer state "table.momentum" rows one of 0 : tensor<100x8xf32>
+  %state = model.buffer state "table.momentum" rows one of 0 : tensor<100x8xf32>
+  // CHECK: %[[IDS:.*]] = model.buffer dynamic "" rows leaves of 0 : tensor<i32>
+  %ids = model.buffer dynamic "" rows leaves of 0 : tensor<i32>
+  // CHECK: %[[X:.*]] = model.buffer dynamic "" rows leaves of 0 : tensor<8xf32>
+  %x = model.buffer dynamic "" rows leaves of 0 : tensor<8xf32>
+  // CHECK: %[[D:.*]] = model.buffer dynamic "" rows vertices of 0 : tensor<16xf32>
+  %d = model.buffer dynamic "" rows vertices of 0 : tensor<16xf32>
+  // CHECK: %[[DW:.*]] = model.buffer dynamic "" rows one of 0 : tensor<8x20xf32>
+  %dW = model.buffer dynamic "" rows one of 0 : tensor<8x20xf32>
+  // CHECK: %[[DS:.*]] = model.buffer dynamic "" rows structures of 0 : tensor<8xf32>
+  %ds = model.buffer dynamic "" rows structures of 0 : tensor<8xf32>
+  // CHECK: model.weight %[[TABLE]] row 4 for 2 columns [0] for [8] transposed
+  %w = model.weight %table row 4 for 2 columns [0] for [8] transposed
+
+  // CHECK: model.phase "reversed path" rows tasks_reversed of 0 {
+  model.phase "reversed path" rows tasks_reversed of 0 {
+    // CHECK-NEXT: model.sum_parents %[[D]] <row 0, 0 for 16> to %[[X]] <row 0, 0 for 8>
+    model.sum_parents %d <row 0, 0 for 16> to %x <row 0, 0 for 8>
+    // CHECK-NEXT: model.copy %[[DS]] <root_structure 0, 0 for 8> to %[[D]] <row 0, 8 for 8>
+    model.copy %ds <root_structure 0, 0 for 8> to %d <row 0, 8 for 8>
+    // CHECK-NEXT: model.copy %[[DS]] <structure 0, 0 for 8> to %[[D]] <row 0, 0 for 8>
+    model.copy %ds <structure 0, 0 for 8> to %d <row 0, 0 for 8>
+  }
+  // CHECK: model.phase "reversed path" rows inner_tasks_reversed of 0 {
+  model.phase "reversed path" rows inner_tasks_reversed of 0 {
+  }
+  // CHECK: model.phase "sums" rows leaves of 0 {
+  model.phase "sums" rows leaves of 0 {
+    // CHECK-NEXT: model.combine_rows %[[X]] <row 0, 0 for 8> by %[[IDS]] <row 0, 0 for 1> to %[[X]] <row 0, 0 for 8> by %[[IDS]] <row 0, 0 for 1>
+    model.combine_rows %x <row 0, 0 for 8> by %ids <row 0, 0 for 1> to %x <row 0, 0 for 8> by %ids <row 0, 0 for 1>
+    // CHECK-NEXT: model.outer_sum %[[X]] <row 0, 0 for 8>, %[[X]] <row 0, 0 for 8> to %[[DW]] <shared 0, 12 for 148 stride 20>
+    model.outer_sum %x <row 0, 0 for 8>, %x <row 0, 0 for 8> to %dW <shared 0, 12 for 148 stride 20>
+    // CHECK-NEXT: model.sum_rows %[[X]] <row 0, 0 for 8> to %[[DW]] <shared 0, 0 for 8>
+    model.sum_rows %x <row 0, 0 for 8> to %dW <shared 0, 0 for 8>
+  }
+  // CHECK: model.phase "lazy leaves" rows leaves of 0 {
+  model.phase "lazy leaves" rows leaves of 0 {
+    // CHECK-NEXT: model.launch @update(%[[X]], %[[TABLE]], %[[STATE]]) ids(%[[IDS]], %[[IDS]])
+    // CHECK-SAME: at [#model.at<row 0, 0 for 8>, #model.at<id 0, 0 for 8>, #model.at<id 0, 0 for 8>]
+    // CHECK-SAME: results 2 flops 16 bytes 160
+    model.launch @update(%x, %table, %state) ids(%ids, %ids)
+        at [#model.at<row 0, 0 for 8>, #model.at<id 0, 0 for 8>, #model.at<id 0, 0 for 8>]
+        results 2 flops 16 bytes 160
+  }
+}
+
 // An entry without graphs.
 // CHECK-LABEL: model.entry @empty graphs [] arities [] {
 model.entry @empty graphs [] arities [] {

@@ -62,6 +62,78 @@ func.func @gelu_of_constant() -> tensor<2xf32> {
   return %1 : tensor<2xf32>
 }
 
+// As many as the operand has, if that is known; rounded to its type.
+// CHECK-LABEL: @fill_of_static_shape
+// CHECK-NEXT: %[[TENTHS:.*]] = arith.constant dense<1.000000e-01> : tensor<8xf32>
+// CHECK-NEXT: return %[[TENTHS]]
+func.func @fill_of_static_shape(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = nn.fill %x with 0.1 : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// CHECK-LABEL: @fill_of_rows
+// CHECK-NEXT: nn.fill
+func.func @fill_of_rows(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %0 = nn.fill %x with 0.1 : tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}
+
+// Nothing is dropped with probability 0.
+// CHECK-LABEL: @dropout_of_nothing
+// CHECK-SAME: %[[X:.*]]: tensor<8xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @dropout_of_nothing(%x: tensor<8xf32>, %i: tensor<i32>) -> tensor<8xf32> {
+  %0 = nn.dropout %x, %i, %i {probability = 0.0} : tensor<8xf32>, tensor<i32>, tensor<i32>
+  return %0 : tensor<8xf32>
+}
+
+// CHECK-LABEL: @dropout_of_something
+// CHECK-NEXT: nn.dropout
+func.func @dropout_of_something(%x: tensor<8xf32>, %i: tensor<i32>) -> tensor<8xf32> {
+  %0 = nn.dropout %x, %i, %i {probability = 1.0e-9} : tensor<8xf32>, tensor<i32>, tensor<i32>
+  return %0 : tensor<8xf32>
+}
+
+// CHECK-LABEL: @transpose_of_transpose
+// CHECK-SAME: %[[W:.*]]: tensor<8x4xf32>
+// CHECK-NEXT: return %[[W]]
+func.func @transpose_of_transpose(%W: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = nn.transpose %W : tensor<8x4xf32>
+  %1 = nn.transpose %0 : tensor<4x8xf32>
+  return %1 : tensor<8x4xf32>
+}
+
+// A sum of outer products is one product.
+// CHECK-LABEL: @sum_of_outer
+// CHECK-SAME: %[[X:.*]]: tensor<?x8xf32>, %[[Y:.*]]: tensor<?x4xf32>
+// CHECK-NEXT: %[[SUM:.*]] = nn.outer_sum %[[X]], %[[Y]] : tensor<?x8xf32>, tensor<?x4xf32>
+// CHECK-NEXT: return %[[SUM]]
+func.func @sum_of_outer(%x: tensor<?x8xf32>, %y: tensor<?x4xf32>) -> tensor<8x4xf32> {
+  %0 = nn.outer %x, %y : tensor<?x8xf32>, tensor<?x4xf32>
+  %1 = nn.sum_rows %0 : tensor<?x8x4xf32>
+  return %1 : tensor<8x4xf32>
+}
+
+// CHECK-LABEL: @sum_of_others
+// CHECK-NEXT: nn.sum_rows
+func.func @sum_of_others(%x: tensor<?x8xf32>) -> tensor<8xf32> {
+  %0 = nn.sum_rows %x : tensor<?x8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// Pieces of x make rows of the result, and need not be put together.
+// CHECK-LABEL: @outer_sum_of_pieces
+// CHECK-SAME: %[[A:.*]]: tensor<?x8xf32>, %[[B:.*]]: tensor<?x2xf32>, %[[Y:.*]]: tensor<?x4xf32>
+// CHECK-NEXT: %[[TOP:.*]] = nn.outer_sum %[[A]], %[[Y]]
+// CHECK-NEXT: %[[BOTTOM:.*]] = nn.outer_sum %[[B]], %[[Y]]
+// CHECK-NEXT: %[[BOTH:.*]] = tensor.concat dim(0) %[[TOP]], %[[BOTTOM]] : (tensor<8x4xf32>, tensor<2x4xf32>) -> tensor<10x4xf32>
+// CHECK-NEXT: return %[[BOTH]]
+func.func @outer_sum_of_pieces(%a: tensor<?x8xf32>, %b: tensor<?x2xf32>, %y: tensor<?x4xf32>) -> tensor<10x4xf32> {
+  %0 = tensor.concat dim(1) %a, %b : (tensor<?x8xf32>, tensor<?x2xf32>) -> tensor<?x10xf32>
+  %1 = nn.outer_sum %0, %y : tensor<?x10xf32>, tensor<?x4xf32>
+  return %1 : tensor<10x4xf32>
+}
+
 // What is not constant stays.
 // CHECK-LABEL: @activation_of_argument
 // CHECK: nn.sigmoid

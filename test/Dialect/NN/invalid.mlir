@@ -165,6 +165,331 @@ func.func @softmax_c1_empty(%x: tensor<0xf32>) {
 // -----
 
 //===----------------------------------------------------------------------===//
+// layer_norm, dropout
+//===----------------------------------------------------------------------===//
+
+func.func @layer_norm_c1_rank(%x: tensor<2x3x4xf32>, %g: tensor<4xf32>) {
+  // expected-error @+1 {{[C1] expects rank 1 or 2, but got 'tensor<2x3x4xf32>'}}
+  %0 = nn.layer_norm %x, %g, %g : tensor<2x3x4xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+// No elements have no mean.
+func.func @layer_norm_c1_empty(%x: tensor<?x0xf32>, %g: tensor<0xf32>) {
+  // expected-error @+1 {{[C1] expects a static, non-empty last dimension, but got 'tensor<?x0xf32>'}}
+  %0 = nn.layer_norm %x, %g, %g : tensor<?x0xf32>, tensor<0xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c2_size(%x: tensor<?x8xf32>, %g: tensor<4xf32>) {
+  // expected-error @+1 {{[C2] expects a scale of type 'tensor<8xf32>', or a row of it for each row, but got 'tensor<4xf32>'}}
+  %0 = nn.layer_norm %x, %g, %g : tensor<?x8xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c2_element(%x: tensor<8xf32>, %g: tensor<8xf64>) {
+  // expected-error @+1 {{[C2] expects a scale of type 'tensor<8xf32>', but got 'tensor<8xf64>'}}
+  %0 = nn.layer_norm %x, %g, %g : tensor<8xf32>, tensor<8xf64>
+  return
+}
+
+// -----
+
+func.func @layer_norm_adjoint_c1(%x: tensor<f32>, %g: tensor<f32>) {
+  // expected-error @+1 {{[C1] expects rank 1 or 2, but got 'tensor<f32>'}}
+  %0, %1 = nn.layer_norm_adjoint %x, %g, %x : tensor<f32>, tensor<f32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_adjoint_c2(%x: tensor<8xf32>, %g: tensor<4xf32>) {
+  // expected-error @+1 {{[C2] expects a scale of type 'tensor<8xf32>', but got 'tensor<4xf32>'}}
+  %0, %1 = nn.layer_norm_adjoint %x, %g, %x : tensor<8xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+// What is kept could not make up for all that is dropped.
+func.func @dropout_c1(%x: tensor<8xf32>, %i: tensor<i32>) {
+  // expected-error @+1 {{[C1] expects a probability of at least 0 and below 1, but got 1.000000e+00}}
+  %0 = nn.dropout %x, %i, %i {probability = 1.0} : tensor<8xf32>, tensor<i32>, tensor<i32>
+  return
+}
+
+// -----
+
+func.func @dropout_c1_nan(%x: tensor<8xf32>, %i: tensor<i32>) {
+  // expected-error @+1 {{[C1] expects a probability of at least 0 and below 1, but got}}
+  %0 = nn.dropout %x, %i, %i {probability = 0x7FF8000000000000 : f64} : tensor<8xf32>, tensor<i32>, tensor<i32>
+  return
+}
+
+// -----
+
+func.func @dropout_c2_rows(%x: tensor<?x8xf32>, %i: tensor<i32>) {
+  // expected-error @+1 {{[C2] expects a number for each row of 'tensor<?x8xf32>', 'tensor<?xi32>', but got 'tensor<i32>'}}
+  %0 = nn.dropout %x, %i, %i {probability = 0.5} : tensor<?x8xf32>, tensor<i32>, tensor<i32>
+  return
+}
+
+// -----
+
+func.func @dropout_c2_seed(%x: tensor<8xf32>, %i: tensor<i32>, %s: tensor<2xi32>) {
+  // expected-error @+1 {{[C2] expects a seed, or one for each row, but got 'tensor<2xi32>'}}
+  %0 = nn.dropout %x, %s, %i {probability = 0.5} : tensor<8xf32>, tensor<2xi32>, tensor<i32>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// losses
+//===----------------------------------------------------------------------===//
+
+func.func @softmax_cross_entropy_c1(%x: tensor<?x0xf32>, %l: tensor<?xi32>) {
+  // expected-error @+1 {{[C1] expects logits of rank 1 or 2 with a static, non-empty last dimension, but got 'tensor<?x0xf32>'}}
+  %0 = nn.softmax_cross_entropy %x, %l : tensor<?x0xf32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_c2(%x: tensor<?x5xf32>, %l: tensor<i32>) {
+  // expected-error @+1 {{[C2] expects one label a row of 'tensor<?x5xf32>', but got 'tensor<i32>'}}
+  %0 = nn.softmax_cross_entropy %x, %l : tensor<?x5xf32>, tensor<i32>
+  return
+}
+
+// -----
+
+func.func @correct_c1(%x: tensor<?x0xf32>, %l: tensor<?xi32>) {
+  // expected-error @+1 {{[C1] expects logits of rank 1 or 2 with a static, non-empty last dimension, but got 'tensor<?x0xf32>'}}
+  %0 = nn.correct %x, %l : tensor<?x0xf32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @correct_c2(%x: tensor<?x5xf32>, %l: tensor<i32>) {
+  // expected-error @+1 {{[C2] expects one label a row of 'tensor<?x5xf32>', but got 'tensor<i32>'}}
+  %0 = nn.correct %x, %l : tensor<?x5xf32>, tensor<i32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_adjoint_c1(%x: tensor<f32>, %l: tensor<i32>, %d: tensor<f32>) {
+  // expected-error @+1 {{[C1] expects logits of rank 1 or 2 with a static, non-empty last dimension, but got 'tensor<f32>'}}
+  %0 = nn.softmax_cross_entropy_adjoint %x, %l, %d : tensor<f32>, tensor<i32>, tensor<f32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_adjoint_c2(%x: tensor<5xf32>, %l: tensor<5xi32>, %d: tensor<f32>) {
+  // expected-error @+1 {{[C2] expects one label a row of 'tensor<5xf32>', but got 'tensor<5xi32>'}}
+  %0 = nn.softmax_cross_entropy_adjoint %x, %l, %d : tensor<5xf32>, tensor<5xi32>, tensor<f32>
+  return
+}
+
+// -----
+
+func.func @softmax_cross_entropy_adjoint_c3(%x: tensor<?x5xf32>, %l: tensor<?xi32>, %d: tensor<f32>) {
+  // expected-error @+1 {{[C3] expects one adjoint a row, 'tensor<?xf32>', but got 'tensor<f32>'}}
+  %0 = nn.softmax_cross_entropy_adjoint %x, %l, %d : tensor<?x5xf32>, tensor<?xi32>, tensor<f32>
+  return
+}
+
+// -----
+
+func.func @binary_cross_entropy_c1(%x: tensor<2x3x4xf32>, %l: tensor<2x3x4xi32>) {
+  // expected-error @+1 {{[C1] expects logits of rank 1 or 2 with a static, non-empty last dimension, but got 'tensor<2x3x4xf32>'}}
+  %0 = nn.binary_cross_entropy %x, %l : tensor<2x3x4xf32>, tensor<2x3x4xi32>
+  return
+}
+
+// -----
+
+func.func @binary_cross_entropy_c1_scalar(%x: tensor<f32>, %l: tensor<i32>) {
+  // expected-error @+1 {{[C1] expects logits of rank 1 or 2 with a static, non-empty last dimension, but got 'tensor<f32>'}}
+  %0 = nn.binary_cross_entropy %x, %l : tensor<f32>, tensor<i32>
+  return
+}
+
+// -----
+
+// One label a row is for one column.
+func.func @binary_cross_entropy_c2(%x: tensor<?x3xf32>, %l: tensor<?xi32>) {
+  // expected-error @+1 {{[C2] expects a label for each element of 'tensor<?x3xf32>', but got 'tensor<?xi32>'}}
+  %0 = nn.binary_cross_entropy %x, %l : tensor<?x3xf32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @binary_cross_entropy_adjoint_c1(%x: tensor<?x0xf32>, %l: tensor<?x0xi32>, %d: tensor<?xf32>) {
+  // expected-error @+1 {{[C1] expects logits of rank 1 or 2 with a static, non-empty last dimension, but got 'tensor<?x0xf32>'}}
+  %0 = nn.binary_cross_entropy_adjoint %x, %l, %d : tensor<?x0xf32>, tensor<?x0xi32>, tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @binary_cross_entropy_adjoint_c2(%x: tensor<3xf32>, %l: tensor<i32>, %d: tensor<f32>) {
+  // expected-error @+1 {{[C2] expects a label for each element of 'tensor<3xf32>', but got 'tensor<i32>'}}
+  %0 = nn.binary_cross_entropy_adjoint %x, %l, %d : tensor<3xf32>, tensor<i32>, tensor<f32>
+  return
+}
+
+// -----
+
+func.func @binary_cross_entropy_adjoint_c3(%x: tensor<?x1xf32>, %l: tensor<?xi32>, %d: tensor<?x1xf32>) {
+  // expected-error @+1 {{[C3] expects one adjoint a row, 'tensor<?xf32>', but got 'tensor<?x1xf32>'}}
+  %0 = nn.binary_cross_entropy_adjoint %x, %l, %d : tensor<?x1xf32>, tensor<?xi32>, tensor<?x1xf32>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// sums and products
+//===----------------------------------------------------------------------===//
+
+func.func @broadcast_c1_rows(%x: tensor<?xf32>) {
+  // expected-error @+1 {{[C1] expects a scalar and a static shape of its type, or a batch of both, but got 'tensor<?xf32>' and 'tensor<8xf32>'}}
+  %0 = nn.broadcast %x : tensor<?xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_c1_vector(%x: tensor<4xf32>) {
+  // expected-error @+1 {{[C1] expects a scalar and a static shape of its type, or a batch of both, but got 'tensor<4xf32>' and 'tensor<8xf32>'}}
+  %0 = nn.broadcast %x : tensor<4xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_c1_element(%x: tensor<f32>) {
+  // expected-error @+1 {{[C1] expects a scalar and a static shape of its type, or a batch of both, but got 'tensor<f32>' and 'tensor<8xf64>'}}
+  %0 = nn.broadcast %x : tensor<f32> -> tensor<8xf64>
+  return
+}
+
+// -----
+
+func.func @sum_rows_c1(%x: tensor<8xf32>) {
+  // expected-error @+1 {{[C1] expects rows (a leading dynamic dimension), but got 'tensor<8xf32>'}}
+  %0 = nn.sum_rows %x : tensor<8xf32>
+  return
+}
+
+// -----
+
+// A matrix that all rows share is for nn.matmul.
+func.func @row_matmul_c1_shared(%x: tensor<?x8xf32>, %M: tensor<8x4xf32>) {
+  // expected-error @+1 {{[C1] expects a row and a matrix, or a batch of both, of one element type, but got 'tensor<?x8xf32>' and 'tensor<8x4xf32>'}}
+  %0 = nn.row_matmul %x, %M : tensor<?x8xf32>, tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @row_matmul_c1_element(%x: tensor<8xf32>, %M: tensor<8x4xf64>) {
+  // expected-error @+1 {{[C1] expects a row and a matrix, or a batch of both, of one element type, but got 'tensor<8xf32>' and 'tensor<8x4xf64>'}}
+  %0 = nn.row_matmul %x, %M : tensor<8xf32>, tensor<8x4xf64>
+  return
+}
+
+// -----
+
+func.func @row_matmul_c2(%x: tensor<4xf32>, %M: tensor<8x4xf32>) {
+  // expected-error @+1 {{[C2] expects a row of 8 elements, but got 'tensor<4xf32>'}}
+  %0 = nn.row_matmul %x, %M : tensor<4xf32>, tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @row_matmul_c2_transposed(%x: tensor<?x8xf32>, %M: tensor<?x8x4xf32>) {
+  // expected-error @+1 {{[C2] expects a row of 4 elements, but got 'tensor<?x8xf32>'}}
+  %0 = nn.row_matmul %x, %M transposed : tensor<?x8xf32>, tensor<?x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @outer_c1(%x: tensor<?x8xf32>, %y: tensor<4xf32>) {
+  // expected-error @+1 {{[C1] expects two rows or two batches of rows of one element type, but got 'tensor<?x8xf32>' and 'tensor<4xf32>'}}
+  %0 = nn.outer %x, %y : tensor<?x8xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @outer_c1_rank(%x: tensor<2x8xf32>) {
+  // expected-error @+1 {{[C1] expects two rows or two batches of rows of one element type, but got 'tensor<2x8xf32>' and 'tensor<2x8xf32>'}}
+  %0 = nn.outer %x, %x : tensor<2x8xf32>, tensor<2x8xf32>
+  return
+}
+
+// -----
+
+// One row has an outer product, and no sum of them.
+func.func @outer_sum_c1(%x: tensor<8xf32>, %y: tensor<4xf32>) {
+  // expected-error @+1 {{[C1] expects two batches of rows of one element type, but got 'tensor<8xf32>' and 'tensor<4xf32>'}}
+  %0 = nn.outer_sum %x, %y : tensor<8xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// rows of tables
+//===----------------------------------------------------------------------===//
+
+func.func @scatter_rows_c1_ids(%x: tensor<?x8xf32>, %i: tensor<i32>) {
+  // expected-error @+1 {{[C1] expects one id a row, and rows of 'tensor<100x8xf32>', but got 'tensor<?x8xf32>' and 'tensor<i32>'}}
+  %0 = nn.scatter_rows %x by %i : tensor<?x8xf32>, tensor<i32> -> tensor<100x8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_rows_c1_columns(%x: tensor<?x4xf32>, %i: tensor<?xi32>) {
+  // expected-error @+1 {{[C1] expects one id a row, and rows of 'tensor<100x8xf32>', but got 'tensor<?x4xf32>' and 'tensor<?xi32>'}}
+  %0 = nn.scatter_rows %x by %i : tensor<?x4xf32>, tensor<?xi32> -> tensor<100x8xf32>
+  return
+}
+
+// -----
+
+func.func @combine_rows_c1(%x: tensor<8xf32>, %i: tensor<i32>) {
+  // expected-error @+1 {{[C1] expects a batch of rows of rank 2, with one id a row, but got 'tensor<8xf32>' and 'tensor<i32>'}}
+  %0, %1 = nn.combine_rows %x by %i : tensor<8xf32>, tensor<i32>
+  return
+}
+
+// -----
+
+func.func @update_rows_c1(%E: tensor<100x8xf32>, %x: tensor<?x4xf32>, %i: tensor<?xi32>) {
+  // expected-error @+1 {{[C1] expects one id a row, and rows of 'tensor<100x8xf32>', but got 'tensor<?x4xf32>' and 'tensor<?xi32>'}}
+  %0 = nn.update_rows %E by %i with %x : tensor<100x8xf32>, tensor<?xi32>, tensor<?x4xf32>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
 // activations
 //===----------------------------------------------------------------------===//
 
@@ -304,6 +629,31 @@ func.func @elementwise_c4_constant(%x: tensor<2xf32>) {
 
 // -----
 
+// A scalar that is not broadcast has another shape.
+func.func @elementwise_c3_scalar(%x: tensor<8xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{[C3] expects one shape, but got 'tensor<f32>' beside 'tensor<8xf32>'}}
+  %0 = nn.elementwise(%x, %s) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32> {
+  ^bb0(%row: tensor<8xf32>, %scalar: tensor<f32>):
+    nn.yield %row : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @elementwise_c4_broadcast(%s: tensor<f32>) {
+  // expected-error @+1 {{[C4] expects broadcasts of arguments only}}
+  %0 = nn.elementwise(%s) : (tensor<f32>) -> tensor<f32> {
+  ^bb0(%scalar: tensor<f32>):
+    %1 = arith.negf %scalar : tensor<f32>
+    %2 = nn.broadcast %1 : tensor<f32> -> tensor<f32>
+    nn.yield %2 : tensor<f32>
+  }
+  return
+}
+
+// -----
+
 // A group reads through its inputs only.
 func.func @elementwise_isolated(%x: tensor<8xf32>) {
   // expected-note @+1 {{required by region isolation constraints}}
@@ -321,7 +671,7 @@ func.func @elementwise_isolated(%x: tensor<8xf32>) {
 // Names
 //===----------------------------------------------------------------------===//
 
-// expected-error @+1 {{has an argument with the unknown attribute 'nn.weight'; expects nn.param or nn.input}}
+// expected-error @+1 {{has an argument with the unknown attribute 'nn.weight'; expects nn.param, nn.input or nn.state}}
 func.func @unknown_argument_attribute(%x: tensor<8xf32> {nn.weight = "x"}) {
   return
 }
@@ -357,14 +707,14 @@ func.func @no_string(%x: tensor<8xf32> {nn.param = 1}) {
 // -----
 
 // A weight is bound once, at load, when the number of rows is not known.
-// expected-error @+1 {{expects a parameter to be a tensor of static shape, but argument #0 is 'tensor<?x8xf32>'}}
+// expected-error @+1 {{expects a parameter or state to be a tensor of static shape, but argument #0 is 'tensor<?x8xf32>'}}
 func.func @dynamic_parameter(%x: tensor<?x8xf32> {nn.param = "x"}) {
   return
 }
 
 // -----
 
-// expected-error @+1 {{has a result with the unknown attribute 'nn.input'; expects nn.output}}
+// expected-error @+1 {{has a result with the unknown attribute 'nn.input'; expects nn.output, nn.update or nn.gradient}}
 func.func @unknown_result_attribute(%x: tensor<8xf32>) -> (tensor<8xf32> {nn.input = "x"}) {
   return %x : tensor<8xf32>
 }
@@ -373,5 +723,40 @@ func.func @unknown_result_attribute(%x: tensor<8xf32>) -> (tensor<8xf32> {nn.inp
 
 // expected-error @+1 {{expects 'nn.output' to be a non-empty string}}
 func.func @empty_result_name(%x: tensor<8xf32>) -> (tensor<8xf32> {nn.output = ""}) {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expects 'nn.state' to be a non-empty string}}
+func.func @state_without_name(%x: tensor<8xf32> {nn.state = ""}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expects a parameter or state to be a tensor of static shape, but argument #0 is 'tensor<?x8xf32>'}}
+func.func @dynamic_state(%x: tensor<?x8xf32> {nn.state = "x"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0 has both nn.state and nn.param}}
+func.func @parameter_and_state(%x: tensor<8xf32> {nn.param = "x", nn.state = "x"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expects 'nn.update' to be a non-empty string}}
+func.func @update_without_name(%x: tensor<8xf32>) -> (tensor<8xf32> {nn.update = ""}) {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expects 'nn.gradient' to be a non-empty string}}
+func.func @gradient_without_name(%x: tensor<8xf32>) -> (tensor<8xf32> {nn.gradient = 1}) {
   return %x : tensor<8xf32>
 }

@@ -65,10 +65,10 @@ func.func @leaf_variant(%g: !vertex.graph, %e: tensor<?x8xf32>, %U: tensor<8x8xf
 // CHECK-SAME: %[[G:.*]]: !vertex.graph{{.*}}, %[[V:.*]]: tensor<8x4xf32>, %[[B:.*]]: tensor<8xf32>
 // CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<1.000000e+00> : tensor<4xf32>
 // CHECK-DAG: %[[INIT:.*]] = vertex.spread_rows %[[G]], %[[B]] at leaves : tensor<8xf32> -> tensor<?x8xf32>
-// CHECK-DAG: %[[LEAVES:.*]] = vertex.spread_rows %[[G]], %[[ZEROS]] at leaves : tensor<4xf32> -> tensor<?x4xf32>
 // CHECK: %[[LOOP:.*]] = vertex.tasks %[[G]] arity 1 init(%[[INIT]] : tensor<?x8xf32>) states 1
 // CHECK: %[[INNER:.*]] = vertex.select_rows %[[LOOP]] at inner : tensor<?x8xf32>
 // CHECK: %[[Y:.*]] = nn.matmul %[[INNER]], %[[V]]
+// CHECK: %[[LEAVES:.*]] = vertex.spread_rows %[[G]], %[[ZEROS]] at leaves : tensor<4xf32> -> tensor<?x4xf32>
 // CHECK: %[[JOINED:.*]] = vertex.join_rows %[[LEAVES]], %[[Y]] : tensor<?x4xf32>
 // CHECK: vertex.push_rows %[[G]], %[[JOINED]]
 vertex.func @f(%V: tensor<8x4xf32>, %b: tensor<8xf32>) state(tensor<8xf32>) arity(1) leaf(@f.leaf) {
@@ -336,4 +336,145 @@ module @nested {
     vertex.apply @inner() over %g : (), () -> ()
     return
   }
+}
+
+// -----
+
+// A reversed function: the loop comes first, over inner vertices, and yields the
+// product that has both slots' columns side by side as it is. Sums of outer
+// products come after it, the leaves last: they add up what their parents have.
+// A leaf's zeros are no part of a sum.
+// CHECK-LABEL: func.func @reversed
+// CHECK-SAME: %[[G:.*]]: !vertex.graph {vertex.arity = 2 : i64}, %[[Y:.*]]: tensor<?x8xf32>, %[[U:.*]]: tensor<8x16xf32>
+// CHECK-DAG: %[[INNER:.*]] = vertex.pull_rows %[[G]], %[[Y]] at inner
+// CHECK-DAG: %[[ALL:.*]] = vertex.pull_rows %[[G]], %[[Y]] : tensor<?x8xf32>
+// CHECK-DAG: %[[CHILD:.*]] = vertex.child_rows %[[G]], %[[ALL]][1] at inner
+// CHECK: %[[LOOP:.*]]:2 = vertex.reversed_tasks %[[G]] at inner arity 2 eager(%[[INNER]] : tensor<?x8xf32>) states 1 -> (tensor<?x16xf32>, tensor<?x8xf32>) {
+// CHECK-NEXT: ^bb0(%[[DONE:.*]]: tensor<?x16xf32>, %[[TASK:.*]]: tensor<?x8xf32>):
+// CHECK-NEXT: %[[P:.*]] = vertex.gather_parent_rows %[[G]], %[[DONE]] at inner : tensor<?x16xf32> -> tensor<?x8xf32>
+// CHECK-NEXT: %[[D:.*]] = nn.elementwise(%[[P]], %[[TASK]])
+// CHECK: %[[BOTH:.*]] = nn.matmul %[[D]], %[[U]] : tensor<?x8xf32>, tensor<8x16xf32>
+// CHECK: vertex.yield(%[[BOTH]], %[[D]])
+// CHECK: %[[OUTER:.*]] = nn.outer %[[CHILD]], %[[LOOP]]#1
+// CHECK: %[[LEAVES:.*]] = vertex.gather_parent_rows %[[G]], %[[LOOP]]#0 at leaves : tensor<?x16xf32> -> tensor<?x8xf32>
+// CHECK-NEXT: %[[JOINED:.*]] = vertex.join_rows %[[LEAVES]], %[[LOOP]]#1
+// CHECK-NEXT: %[[DX:.*]] = vertex.push_rows %[[G]], %[[JOINED]]
+// CHECK-NEXT: %[[DW:.*]] = nn.sum_rows %[[OUTER]]
+// CHECK-NEXT: %[[OF_INNER:.*]] = nn.sum_rows %[[LOOP]]#1
+// CHECK-NEXT: %[[OF_LEAVES:.*]] = nn.sum_rows %[[LEAVES]]
+// CHECK-NEXT: %[[DB:.*]] = arith.addf %[[OF_INNER]], %[[OF_LEAVES]]
+// CHECK-NEXT: return %[[DX]], %[[DW]], %[[DB]]
+vertex.func @f(%U: tensor<8x16xf32>) state(tensor<8xf32>) arity(2) leaf(@f.leaf) reversed {
+  %y = vertex.pull "y" : tensor<8xf32>
+  %c = vertex.pull_child "y" 1 : tensor<8xf32>
+  %p = vertex.gather_parents : tensor<8xf32>
+  %0 = arith.mulf %p, %y : tensor<8xf32>
+  %1 = nn.matmul %0, %U : tensor<8xf32>, tensor<8x16xf32>
+  %l = tensor.extract_slice %1[0] [8] [1] : tensor<16xf32> to tensor<8xf32>
+  %r = tensor.extract_slice %1[8] [8] [1] : tensor<16xf32> to tensor<8xf32>
+  vertex.scatter_child 0 %l : tensor<8xf32>
+  vertex.scatter_child 1 %r : tensor<8xf32>
+  vertex.push "dx" %0 : tensor<8xf32>
+  %o = nn.outer %c, %0 : tensor<8xf32>, tensor<8xf32>
+  vertex.reduce "dW" %o : tensor<8x8xf32>
+  vertex.reduce "db" %0 : tensor<8xf32>
+}
+vertex.func @f.leaf(%U: tensor<8x16xf32>) state(tensor<8xf32>) arity(0) reversed {
+  %zeros = arith.constant dense<0.0> : tensor<8x8xf32>
+  %p = vertex.gather_parents : tensor<8xf32>
+  vertex.push "dx" %p : tensor<8xf32>
+  vertex.reduce "dW" %zeros : tensor<8x8xf32>
+  vertex.reduce "db" %p : tensor<8xf32>
+}
+func.func @reversed(%g: !vertex.graph, %y: tensor<?x8xf32>, %U: tensor<8x16xf32>) -> (tensor<?x8xf32>, tensor<8x8xf32>, tensor<8xf32>) {
+  %0:3 = vertex.apply @f(%U) over %g pull("y" = %y) -> "dx", "dW", "db"
+      : (tensor<8x16xf32>), (tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<8x8xf32>, tensor<8xf32>)
+  return %0#0, %0#1, %0#2 : tensor<?x8xf32>, tensor<8x8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Without a leaf variant the loop runs over all vertices. A slot that nothing is
+// scattered to has zeros; slots of matrices lie one after another. What is
+// pushed at leaves is zeros elsewhere.
+// CHECK-LABEL: func.func @reversed_everywhere
+// CHECK-SAME: %[[G:.*]]: !vertex.graph
+// CHECK: %[[LOOP:.*]]:3 = vertex.reversed_tasks %[[G]] arity 2 states 2 -> (tensor<?x16xf32>, tensor<?x4x3xf32>, tensor<?x8xf32>) {
+// CHECK-NEXT: ^bb0(%[[DONE:.*]]: tensor<?x16xf32>, %[[MATRICES:.*]]: tensor<?x4x3xf32>):
+// CHECK-NEXT: %[[P:.*]] = vertex.gather_parent_rows %[[G]], %[[DONE]] : tensor<?x16xf32> -> tensor<?x8xf32>
+// CHECK-NEXT: %[[Q:.*]] = vertex.gather_parent_rows %[[G]], %[[MATRICES]] : tensor<?x4x3xf32> -> tensor<?x2x3xf32>
+// CHECK: %[[NONE:.*]] = vertex.spread_rows %[[G]], %{{.*}} : tensor<8xf32> -> tensor<?x8xf32>
+// CHECK-NEXT: %[[FIRST:.*]] = tensor.concat dim(1) %[[NONE]], %[[P]]
+// CHECK: %[[NO_MATRIX:.*]] = vertex.spread_rows %[[G]], %{{.*}} : tensor<2x3xf32> -> tensor<?x2x3xf32>
+// CHECK-NEXT: %[[SECOND:.*]] = tensor.concat dim(1) %[[NO_MATRIX]], %[[Q]]
+// CHECK-NEXT: vertex.yield(%[[FIRST]], %[[SECOND]], %[[P]])
+// CHECK: %[[LEAVES:.*]] = vertex.select_rows %[[LOOP]]#2 at leaves
+// CHECK: %[[INNER:.*]] = vertex.spread_rows %[[G]], %{{.*}} at inner
+// CHECK-NEXT: %[[JOINED:.*]] = vertex.join_rows %[[LEAVES]], %[[INNER]]
+// CHECK-NEXT: vertex.push_rows %[[G]], %[[JOINED]]
+vertex.func @f(%b: tensor<8xf32>) state(tensor<8xf32>, tensor<2x3xf32>) arity(2) reversed {
+  %p, %q = vertex.gather_parents : tensor<8xf32>, tensor<2x3xf32>
+  vertex.scatter_child 1 %p, %q : tensor<8xf32>, tensor<2x3xf32>
+  vertex.push "dx" %p at leaves : tensor<8xf32>
+}
+func.func @reversed_everywhere(%g: !vertex.graph, %b: tensor<8xf32>) -> tensor<?x8xf32> {
+  %0 = vertex.apply @f(%b) over %g -> "dx" : (tensor<8xf32>), () -> (tensor<?x8xf32>)
+  return %0 : tensor<?x8xf32>
+}
+
+// -----
+
+// Where nothing is scattered nothing comes from parents, and there is no loop.
+// What all vertices share is summed as often as there are vertices.
+// CHECK-LABEL: func.func @scatters_nothing
+// CHECK-SAME: %[[G:.*]]: !vertex.graph{{.*}}, %[[B:.*]]: tensor<8xf32>
+// CHECK-NOT: vertex.reversed_tasks
+// CHECK: %[[ZEROS:.*]] = vertex.spread_rows %[[G]], %{{.*}} : tensor<8xf32> -> tensor<?x8xf32>
+// CHECK-NEXT: nn.elementwise(%[[ZEROS]], %[[B]])
+// CHECK: %[[SAME:.*]] = vertex.spread_rows %[[G]], %[[B]] : tensor<8xf32> -> tensor<?x8xf32>
+// CHECK-NEXT: nn.sum_rows %[[SAME]]
+vertex.func @f(%b: tensor<8xf32>) state(tensor<8xf32>) arity(2) reversed {
+  %p = vertex.gather_parents : tensor<8xf32>
+  %0 = arith.addf %p, %b : tensor<8xf32>
+  vertex.push "dx" %0 : tensor<8xf32>
+  vertex.reduce "db" %b : tensor<8xf32>
+}
+func.func @scatters_nothing(%g: !vertex.graph, %b: tensor<8xf32>) -> (tensor<?x8xf32>, tensor<8xf32>) {
+  %0:2 = vertex.apply @f(%b) over %g -> "dx", "db" : (tensor<8xf32>), () -> (tensor<?x8xf32>, tensor<8xf32>)
+  return %0#0, %0#1 : tensor<?x8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Operators whose batched form takes rows only have shared operands spread.
+// CHECK-LABEL: func.func @rows_only
+// CHECK-SAME: %[[G:.*]]: !vertex.graph{{.*}}, %[[IDS:.*]]: tensor<?xi32>, %[[X:.*]]: tensor<?x8xf32>
+// CHECK-DAG: %[[ROW:.*]] = vertex.pull_rows %[[G]], %[[IDS]]
+// CHECK-DAG: %[[XS:.*]] = vertex.pull_rows %[[G]], %[[X]]
+// CHECK-DAG: nn.layer_norm %[[XS]], %{{.*}}, %{{.*}} {epsilon = 1.000000e-01 : f64} : tensor<?x8xf32>, tensor<?x8xf32>
+// CHECK-DAG: nn.dropout %{{.*}}, %{{.*}}, %[[ROW]] {probability = 5.000000e-01 : f64, site = 2 : i32} : tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>
+// CHECK-DAG: %[[M:.*]] = nn.outer %{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<?x8xf32>
+// CHECK-DAG: nn.row_matmul %{{.*}}, %[[M]] transposed : tensor<?x8xf32>, tensor<?x8x8xf32>
+// CHECK-DAG: nn.binary_cross_entropy %{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<?x8xi32>
+// CHECK-DAG: nn.softmax_cross_entropy %{{.*}}, %[[ROW]] : tensor<?x8xf32>, tensor<?xi32>
+// CHECK-DAG: nn.correct %{{.*}}, %[[ROW]] : tensor<?x8xf32>, tensor<?xi32>
+vertex.func @f(%b: tensor<8xf32>, %seed: tensor<i32>, %labels: tensor<8xi32>) arity(0) {
+  %row = vertex.pull "row" : tensor<i32>
+  %x = vertex.pull "x" : tensor<8xf32>
+  %0 = nn.layer_norm %x, %b, %b {epsilon = 0.1} : tensor<8xf32>, tensor<8xf32>
+  %1 = nn.dropout %b, %seed, %row {probability = 0.5, site = 2 : i32} : tensor<8xf32>, tensor<i32>, tensor<i32>
+  %2 = nn.outer %0, %b : tensor<8xf32>, tensor<8xf32>
+  %3 = nn.row_matmul %1, %2 transposed : tensor<8xf32>, tensor<8x8xf32>
+  %4 = nn.binary_cross_entropy %3, %labels : tensor<8xf32>, tensor<8xi32>
+  %5 = nn.softmax_cross_entropy %b, %row : tensor<8xf32>, tensor<i32>
+  %6 = nn.correct %b, %row : tensor<8xf32>, tensor<i32>
+  vertex.push "y" %4 : tensor<f32>
+  vertex.push "z" %5 : tensor<f32>
+  vertex.push "c" %6 : tensor<i32>
+}
+func.func @rows_only(%g: !vertex.graph, %ids: tensor<?xi32>, %x: tensor<?x8xf32>, %b: tensor<8xf32>,
+                     %seed: tensor<i32>, %labels: tensor<8xi32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xi32>) {
+  %0:3 = vertex.apply @f(%b, %seed, %labels) over %g pull("row" = %ids, "x" = %x) -> "y", "z", "c"
+      : (tensor<8xf32>, tensor<i32>, tensor<8xi32>), (tensor<?xi32>, tensor<?x8xf32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xi32>)
+  return %0#0, %0#1, %0#2 : tensor<?xf32>, tensor<?xf32>, tensor<?xi32>
 }

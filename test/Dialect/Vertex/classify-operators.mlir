@@ -12,7 +12,7 @@ vertex.func @rnn(%W: tensor<8x8xf32>, %U: tensor<8x8xf32>, %V: tensor<8x4xf32>) 
   // REMARK: classify-operators.mlir:[[@LINE+1]]:{{.*}} operator=nn.matmul, phase=eager, reason="depends on no gather"
   %wx = nn.matmul %x, %W : tensor<8xf32>, tensor<8x8xf32>
   // CHECK-NEXT: vertex.gather 0 {vertex.phase = #vertex.phase<path>}
-  // REMARK: classify-operators.mlir:[[@LINE+1]]:{{.*}} operator=vertex.gather, phase=path, reason="reads a child's state"
+  // REMARK: classify-operators.mlir:[[@LINE+1]]:{{.*}} operator=vertex.gather, phase=path, reason="reads a neighbour's state"
   %h = vertex.gather 0 : tensor<8xf32>
   // CHECK-NEXT: nn.matmul {{.*}} {vertex.phase = #vertex.phase<path>}
   // REMARK: classify-operators.mlir:[[@LINE+1]]:{{.*}} operator=nn.matmul, phase=path, reason="lies on a path from a gather to the scatter"
@@ -80,4 +80,33 @@ vertex.func @wrong_phase(%b: tensor<8xf32>) arity(0) {
 // CHECK-LABEL: vertex.func @empty() arity(2) {
 // CHECK-NEXT: }
 vertex.func @empty() arity(2) {
+}
+
+// In a reversed function parents are gathered from, and children scattered to.
+// What children pushed is there from the start, and sums over vertices can wait.
+// CHECK-LABEL: vertex.func @adjoint
+vertex.func @adjoint(%W: tensor<8x8xf32>) state(tensor<8xf32>) arity(1) reversed {
+  // CHECK: vertex.pull_child "h" 0 {vertex.phase = #vertex.phase<eager>}
+  %c = vertex.pull_child "h" 0 : tensor<8xf32>
+  // CHECK: math.exp %{{.*}} {vertex.phase = #vertex.phase<eager>}
+  %0 = math.exp %c : tensor<8xf32>
+  // CHECK: vertex.gather_parents {vertex.phase = #vertex.phase<path>}
+  %d = vertex.gather_parents : tensor<8xf32>
+  // CHECK: arith.mulf %{{.*}}, %{{.*}} {vertex.phase = #vertex.phase<path>}
+  %1 = arith.mulf %d, %0 : tensor<8xf32>
+  // CHECK: nn.outer %{{.*}}, %{{.*}} {vertex.phase = #vertex.phase<lazy>}
+  %2 = nn.outer %c, %1 : tensor<8xf32>, tensor<8xf32>
+  // CHECK: vertex.scatter_child 0 %{{.*}} {vertex.phase = #vertex.phase<path>}
+  vertex.scatter_child 0 %1 : tensor<8xf32>
+  // CHECK: vertex.reduce "dW" %{{.*}} {vertex.phase = #vertex.phase<lazy>}
+  vertex.reduce "dW" %2 : tensor<8x8xf32>
+}
+
+// What parents have for a vertex is added up even if nothing is scattered on.
+// CHECK-LABEL: vertex.func @adjoint_of_leaves
+vertex.func @adjoint_of_leaves() state(tensor<8xf32>) arity(0) reversed {
+  // CHECK: vertex.gather_parents {vertex.phase = #vertex.phase<path>}
+  %d = vertex.gather_parents : tensor<8xf32>
+  // CHECK: vertex.push "dx" %{{.*}} {vertex.phase = #vertex.phase<lazy>}
+  vertex.push "dx" %d : tensor<8xf32>
 }

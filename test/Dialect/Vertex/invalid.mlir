@@ -271,7 +271,7 @@ vertex.func @f() arity(0) {
   %x = vertex.pull "x" : tensor<8xf32>
 }
 
-func.func @a3_p1_unbound(%g: !vertex.graph) {
+func.func @a3_pull_p1_unbound(%g: !vertex.graph) {
   // expected-error @+1 {{[A3] does not bind "x", which @f pulls}}
   vertex.apply @f() over %g : (), () -> ()
   return
@@ -295,7 +295,7 @@ vertex.func @f() arity(0) {
   %x = vertex.pull "x" : tensor<8xf32>
 }
 
-func.func @a3_p1_type(%g: !vertex.graph, %x: tensor<?x4xf32>) {
+func.func @a3_pull_p1_type(%g: !vertex.graph, %x: tensor<?x4xf32>) {
   // expected-error @+1 {{[A3] expects "x" to be 'tensor<?x8xf32>', but got 'tensor<?x4xf32>'}}
   vertex.apply @f() over %g pull("x" = %x) : (), (tensor<?x4xf32>) -> ()
   return
@@ -524,4 +524,231 @@ vertex.func @f6_remainder() state(tensor<2xi32>) arity(1) {
 
 // expected-error @+1 {{[F7] has arity 2147483648, but vertices have at most 2147483647 child slots}}
 vertex.func @f7_too_many_slots() arity(2147483648) {
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// Reversed functions
+//===----------------------------------------------------------------------===//
+
+vertex.func @f8_gather() state(tensor<8xf32>) arity(1) reversed {
+  // expected-error @+1 {{[F8] does not belong in @f8_gather, which is reversed: it gathers from parents and scatters to children}}
+  %h = vertex.gather 0 : tensor<8xf32>
+}
+
+// -----
+
+vertex.func @f8_scatter() state(tensor<8xf32>) arity(1) reversed {
+  %d = vertex.gather_parents : tensor<8xf32>
+  // expected-error @+1 {{[F8] does not belong in @f8_scatter}}
+  vertex.scatter %d : tensor<8xf32>
+}
+
+// -----
+
+vertex.func @f8_gather_parents() state(tensor<8xf32>) arity(1) {
+  // expected-error @+1 {{[F8] does not belong in @f8_gather_parents, which is not reversed}}
+  %d = vertex.gather_parents : tensor<8xf32>
+  vertex.scatter %d : tensor<8xf32>
+}
+
+// -----
+
+vertex.func @f8_scatter_child(%b: tensor<8xf32>) state(tensor<8xf32>) arity(1) {
+  // expected-error @+1 {{[F8] does not belong in @f8_scatter_child, which is not reversed}}
+  vertex.scatter_child 0 %b : tensor<8xf32>
+  vertex.scatter %b : tensor<8xf32>
+}
+
+// -----
+
+vertex.func @b1() state(tensor<8xf32>) arity(1) reversed {
+  // expected-error @+1 {{[B1] expects the state types ('tensor<8xf32>'), but got ('tensor<4xf32>')}}
+  %d = vertex.gather_parents : tensor<4xf32>
+}
+
+// -----
+
+vertex.func @b1_without_state() arity(1) reversed {
+  // expected-error @+1 {{[F2] is in @b1_without_state, which has no state}}
+  %d = vertex.gather_parents : tensor<4xf32>
+}
+
+// -----
+
+vertex.func @b2(%x: tensor<8xf32>) state(tensor<8xf32>) arity(1) reversed {
+  // expected-error @+1 {{[B2] expects the state types ('tensor<8xf32>'), but got ('tensor<8xf32>', 'tensor<8xf32>')}}
+  vertex.scatter_child 0 %x, %x : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+vertex.func @b3(%x: tensor<8xf32>) state(tensor<8xf32>) arity(1) reversed {
+  // expected-error @+1 {{[B3] names child slot 1, but the function's arity is 1}}
+  vertex.scatter_child 1 %x : tensor<8xf32>
+}
+
+// -----
+
+vertex.func @b3_twice(%x: tensor<8xf32>) state(tensor<8xf32>) arity(2) reversed {
+  vertex.scatter_child 1 %x : tensor<8xf32>
+  // expected-error @+1 {{[B3] scatters to slot 1 a second time}}
+  vertex.scatter_child 1 %x : tensor<8xf32>
+}
+
+// -----
+
+vertex.func @p2() arity(2) {
+  // expected-error @+1 {{[P2] names child slot 2, but the function's arity is 2}}
+  %x = vertex.pull_child "x" 2 : tensor<8xf32>
+}
+
+// -----
+
+// A child's row and a vertex's own row come from the same tensor.
+vertex.func @f4_pull_child() arity(1) {
+  %x = vertex.pull "x" : tensor<8xf32>
+  // expected-error @+1 {{[F4] pulls "x" as 'tensor<4xf32>', but it was pulled as 'tensor<8xf32>' before}}
+  %y = vertex.pull_child "x" 0 : tensor<4xf32>
+}
+
+// -----
+
+vertex.func @f4_push_and_reduce(%b: tensor<8xf32>) arity(0) {
+  vertex.push "y" %b : tensor<8xf32>
+  // expected-error @+1 {{[F4] pushes "y" a second time}}
+  vertex.reduce "y" %b : tensor<8xf32>
+}
+
+// -----
+
+vertex.func @f() arity(1) {
+  // expected-note @+1 {{pulled here}}
+  %x = vertex.pull_child "x" 0 : tensor<8xf32>
+}
+func.func @a3_pull_child_p1_unbound(%g: !vertex.graph) {
+  // expected-error @+1 {{[A3] does not bind "x", which @f pulls}}
+  vertex.apply @f() over %g : (), () -> ()
+  return
+}
+
+// -----
+
+vertex.func @f() arity(1) {
+  %x = vertex.pull_child "x" 0 : tensor<8xf32>
+}
+func.func @a3_pull_child_p1_type(%g: !vertex.graph, %x: tensor<?x4xf32>) {
+  // expected-error @+1 {{[A3] expects "x" to be 'tensor<?x8xf32>', but got 'tensor<?x4xf32>'}}
+  vertex.apply @f() over %g pull("x" = %x) : (), (tensor<?x4xf32>) -> ()
+  return
+}
+
+// -----
+
+// What is reduced has no rows.
+vertex.func @f(%b: tensor<8xf32>) arity(0) {
+  vertex.reduce "db" %b : tensor<8xf32>
+}
+func.func @a4_rows_of_reduced(%g: !vertex.graph, %b: tensor<8xf32>) {
+  // expected-error @+1 {{[A4] expects "db" to be 'tensor<8xf32>', but got 'tensor<?x8xf32>'}}
+  %0 = vertex.apply @f(%b) over %g -> "db" : (tensor<8xf32>), () -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+vertex.func @f(%b: tensor<8xf32>) arity(0) {
+  // expected-note @+1 {{pushed here}}
+  vertex.reduce "db" %b : tensor<8xf32>
+}
+func.func @a4_reduced_not_listed(%g: !vertex.graph, %b: tensor<8xf32>) {
+  // expected-error @+1 {{[A4] does not list "db", which @f pushes}}
+  vertex.apply @f(%b) over %g : (tensor<8xf32>), () -> ()
+  return
+}
+
+// -----
+
+// A leaf variant runs in the direction of its function.
+// expected-error @+1 {{[F5] expects the leaf variant @leaf to have the same parameters and state}}
+vertex.func @f5_direction() state(tensor<8xf32>) arity(1) leaf(@leaf) reversed {
+}
+vertex.func @leaf() state(tensor<8xf32>) arity(0) {
+  %x = vertex.pull "x" : tensor<8xf32>
+  vertex.scatter %x : tensor<8xf32>
+}
+
+// -----
+
+func.func @at_roots_of_one_row(%g: !vertex.graph, %x: tensor<8xf32>) {
+  // expected-error @+1 {{expects rows (a leading dynamic dimension, the others static), but got 'tensor<8xf32>'}}
+  %0 = vertex.at_roots %g, %x : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @v1_count(%g: !vertex.graph) {
+  // expected-error @+1 {{[V1] has 2 states, but only 1 results}}
+  %0 = vertex.reversed_tasks %g arity 1 states 2 -> (tensor<?x8xf32>) {
+  ^bb0(%done: tensor<?x8xf32>):
+    vertex.yield(%done) : tensor<?x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @v1_arguments(%g: !vertex.graph, %x: tensor<?x4xf32>) {
+  // expected-error @+1 {{[V1] expects block arguments for 1 states and 1 eager tensors, with their types}}
+  %0 = vertex.reversed_tasks %g arity 1 eager(%x : tensor<?x4xf32>) states 1 -> (tensor<?x8xf32>) {
+  ^bb0(%done: tensor<?x8xf32>, %e: tensor<?x8xf32>):
+    vertex.yield(%done) : tensor<?x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @v2(%g: !vertex.graph) {
+  // expected-error @+1 {{[V2] expects the yielded types to be the result types}}
+  %0 = vertex.reversed_tasks %g arity 1 states 1 -> (tensor<?x8xf32>) {
+  ^bb0(%done: tensor<?x8xf32>):
+    vertex.yield
+  }
+  return
+}
+
+// -----
+
+func.func @r2(%g: !vertex.graph, %x: tensor<?x12xf32>) {
+  // expected-error @+1 {{[R2] expects a multiple of the columns of 'tensor<?x8xf32>', but got 'tensor<?x12xf32>'}}
+  %0 = vertex.gather_parent_rows %g, %x : tensor<?x12xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @r2_element(%g: !vertex.graph, %x: tensor<?x16xf64>) {
+  // expected-error @+1 {{[R2] expects a multiple of the columns of 'tensor<?x8xf32>', but got 'tensor<?x16xf64>'}}
+  %0 = vertex.gather_parent_rows %g, %x : tensor<?x16xf64> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+// Rows of matrices are slots of matrices.
+func.func @r2_inner_dimension(%g: !vertex.graph, %x: tensor<?x4x6xf32>) {
+  // expected-error @+1 {{[R2] expects a multiple of the columns of 'tensor<?x2x3xf32>', but got 'tensor<?x4x6xf32>'}}
+  %0 = vertex.gather_parent_rows %g, %x : tensor<?x4x6xf32> -> tensor<?x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @r2_scalar(%g: !vertex.graph, %x: tensor<?xf32>) {
+  // expected-error @+1 {{[R2] expects a multiple of the columns of 'tensor<?xf32>', but got 'tensor<?xf32>'}}
+  %0 = vertex.gather_parent_rows %g, %x : tensor<?xf32> -> tensor<?xf32>
+  return
 }

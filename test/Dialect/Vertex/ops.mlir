@@ -62,6 +62,48 @@ vertex.func @attributes(%b: tensor<2xf32> {test.note = "b"}) arity(0) attributes
   vertex.push "b" %b {test.flag} : tensor<2xf32>
 }
 
+// A reversed function with everything that only adjoints have, and pushes at some
+// vertices.
+// CHECK-LABEL: vertex.func @adjoint
+// CHECK-SAME: (%[[W:.*]]: tensor<4xf32>) state(tensor<4xf32>, tensor<2xf64>) arity(2) leaf(@adjoint.leaf) reversed {
+vertex.func @adjoint(%W: tensor<4xf32>) state(tensor<4xf32>, tensor<2xf64>) arity(2) leaf(@adjoint.leaf) reversed {
+  // CHECK: %[[D:.*]]:2 = vertex.gather_parents : tensor<4xf32>, tensor<2xf64>
+  %dh, %dc = vertex.gather_parents : tensor<4xf32>, tensor<2xf64>
+  // CHECK: vertex.pull_child "h" 1 : tensor<4xf32>
+  %h = vertex.pull_child "h" 1 : tensor<4xf32>
+  %0 = arith.mulf %dh, %h : tensor<4xf32>
+  // CHECK: vertex.scatter_child 1 %{{.*}}, %[[D]]#1 : tensor<4xf32>, tensor<2xf64>
+  vertex.scatter_child 1 %0, %dc : tensor<4xf32>, tensor<2xf64>
+  // CHECK: vertex.push "dx" %{{.*}} at inner : tensor<4xf32>
+  vertex.push "dx" %0 at inner : tensor<4xf32>
+  // CHECK: vertex.reduce "dW" %{{.*}} : tensor<4xf32>
+  vertex.reduce "dW" %0 : tensor<4xf32>
+}
+// CHECK-LABEL: vertex.func @adjoint.leaf
+// CHECK-SAME: state(tensor<4xf32>, tensor<2xf64>) arity(0) reversed {
+vertex.func @adjoint.leaf(%W: tensor<4xf32>) state(tensor<4xf32>, tensor<2xf64>) arity(0) reversed {
+  %dh, %dc = vertex.gather_parents : tensor<4xf32>, tensor<2xf64>
+  // CHECK: vertex.push "dx" %{{.*}} at leaves : tensor<4xf32>
+  vertex.push "dx" %dh at leaves : tensor<4xf32>
+  vertex.reduce "dW" %dh : tensor<4xf32>
+}
+// Of reduced values the apply returns one, not one a vertex.
+// CHECK-LABEL: func.func @apply_adjoint
+func.func @apply_adjoint(%g: !vertex.graph, %W: tensor<4xf32>, %h: tensor<?x4xf32>) -> tensor<4xf32> {
+  // CHECK: vertex.apply @adjoint(%{{.*}}) over %{{.*}} pull("h" = %{{.*}}) -> "dW", "dx"
+  // CHECK-SAME: : (tensor<4xf32>), (tensor<?x4xf32>) -> (tensor<4xf32>, tensor<?x4xf32>)
+  %dW, %dx = vertex.apply @adjoint(%W) over %g pull("h" = %h) -> "dW", "dx"
+      : (tensor<4xf32>), (tensor<?x4xf32>) -> (tensor<4xf32>, tensor<?x4xf32>)
+  return %dW : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @at_roots
+func.func @at_roots(%g: !vertex.graph, %d: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // CHECK: vertex.at_roots %{{.*}}, %{{.*}} : tensor<?x4xf32>
+  %0 = vertex.at_roots %g, %d : tensor<?x4xf32>
+  return %0 : tensor<?x4xf32>
+}
+
 // Phases, as classify-operators leaves them.
 // CHECK-LABEL: vertex.func @phases
 vertex.func @phases() state(tensor<2xf32>) arity(1) {
@@ -163,4 +205,39 @@ func.func @empty_tasks(%g: !vertex.graph) {
   vertex.tasks %g arity 0 states 0 {
   }
   return
+}
+
+// A loop in the other direction, over inner vertices; of two slots' columns each
+// vertex's parents have its own.
+// CHECK-LABEL: @reversed_tasks
+// CHECK-SAME: %[[G:.*]]: !vertex.graph, %[[D:.*]]: tensor<?x8xf32>, %[[H:.*]]: tensor<?x8xf32>
+func.func @reversed_tasks(%g: !vertex.graph, %d: tensor<?x8xf32>, %h: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  // CHECK: %[[CHILD:.*]] = vertex.child_rows %[[G]], %[[H]][1] at inner : tensor<?x8xf32>
+  %c = vertex.child_rows %g, %h[1] at inner : tensor<?x8xf32>
+  // CHECK: %[[LOOP:.*]]:2 = vertex.reversed_tasks %[[G]] at inner arity 2 eager(%[[D]], %[[CHILD]] : tensor<?x8xf32>, tensor<?x8xf32>) states 1 -> (tensor<?x16xf32>, tensor<?x8xf32>) {
+  // CHECK-NEXT: ^bb0(%[[DONE:.*]]: tensor<?x16xf32>, %[[OWN:.*]]: tensor<?x8xf32>, %{{.*}}: tensor<?x8xf32>):
+  %0:2 = vertex.reversed_tasks %g at inner arity 2 eager(%d, %c : tensor<?x8xf32>, tensor<?x8xf32>) states 1 -> (tensor<?x16xf32>, tensor<?x8xf32>) {
+  ^bb0(%done: tensor<?x16xf32>, %own: tensor<?x8xf32>, %child: tensor<?x8xf32>):
+    // CHECK: %[[P:.*]] = vertex.gather_parent_rows %[[G]], %[[DONE]] at inner : tensor<?x16xf32> -> tensor<?x8xf32>
+    %p = vertex.gather_parent_rows %g, %done at inner : tensor<?x16xf32> -> tensor<?x8xf32>
+    %both = tensor.concat dim(1) %p, %child : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x16xf32>
+    // CHECK: vertex.yield(%{{.*}}, %[[P]]) : tensor<?x16xf32>, tensor<?x8xf32>
+    vertex.yield(%both, %p) : tensor<?x16xf32>, tensor<?x8xf32>
+  }
+  // CHECK: vertex.gather_parent_rows %[[G]], %[[LOOP]]#0 at leaves : tensor<?x16xf32> -> tensor<?x8xf32>
+  %leaves = vertex.gather_parent_rows %g, %0#0 at leaves : tensor<?x16xf32> -> tensor<?x8xf32>
+  return %leaves, %0#1 : tensor<?x8xf32>, tensor<?x8xf32>
+}
+
+// Over all vertices nothing is said of the place.
+// CHECK-LABEL: @reversed_tasks_everywhere
+func.func @reversed_tasks_everywhere(%g: !vertex.graph) -> tensor<?x4xf64> {
+  // CHECK: vertex.reversed_tasks %{{.*}} arity 1 states 1 -> (tensor<?x4xf64>) {
+  %0 = vertex.reversed_tasks %g arity 1 states 1 -> (tensor<?x4xf64>) {
+  ^bb0(%done: tensor<?x4xf64>):
+    // CHECK: vertex.gather_parent_rows %{{.*}}, %{{.*}} : tensor<?x4xf64> -> tensor<?x4xf64>
+    %p = vertex.gather_parent_rows %g, %done : tensor<?x4xf64> -> tensor<?x4xf64>
+    vertex.yield(%p) : tensor<?x4xf64>
+  }
+  return %0 : tensor<?x4xf64>
 }

@@ -136,3 +136,56 @@ func.func @apply(%g: !vertex.graph, %x: tensor<?x8xf32>, %U: tensor<8x8xf32>) {
   vertex.apply @rnn(%U) over %g pull("x" = %x) : (tensor<8x8xf32>), (tensor<?x8xf32>) -> ()
   return
 }
+
+// A leaf has no children to scatter to, and none whose rows to pull. What is
+// pushed at leaves is zeros at inner vertices, and what parameters' gradients
+// owe to children is zeros at leaves.
+// CHECK-LABEL: vertex.func @adjoint(
+// CHECK-SAME: arity(2) leaf(@adjoint.leaf) reversed {
+// CHECK: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<8xf32>
+// CHECK: vertex.pull_child "h" 1
+// CHECK: vertex.scatter_child 1
+// CHECK: vertex.push "dx" %[[ZEROS]] : tensor<8xf32>
+// CHECK: vertex.push "dy" %{{[^ ]*}} : tensor<8xf32>
+// CHECK-LABEL: vertex.func @adjoint.leaf(
+// CHECK-SAME: %{{.*}}: tensor<8x8xf32>) state(tensor<8xf32>) arity(0) reversed {
+// CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<8xf32>
+// CHECK-DAG: %[[NONE:.*]] = arith.constant dense<0.000000e+00> : tensor<8x8xf32>
+// CHECK-NOT: vertex.pull_child
+// CHECK: %[[D:.*]] = vertex.gather_parents : tensor<8xf32>
+// CHECK-NOT: vertex.scatter_child
+// CHECK: vertex.push "dx" %[[D]] : tensor<8xf32>
+// CHECK: vertex.push "dy" %[[ZEROS]] : tensor<8xf32>
+// CHECK: vertex.reduce "dW" %[[NONE]]
+vertex.func @adjoint(%W: tensor<8x8xf32>) state(tensor<8xf32>) arity(2) reversed {
+  %h = vertex.pull_child "h" 1 : tensor<8xf32>
+  %d = vertex.gather_parents : tensor<8xf32>
+  %0 = nn.transpose %W : tensor<8x8xf32>
+  %1 = nn.matmul %d, %0 : tensor<8xf32>, tensor<8x8xf32>
+  %2 = nn.outer %h, %d : tensor<8xf32>, tensor<8xf32>
+  vertex.scatter_child 1 %1 : tensor<8xf32>
+  vertex.push "dx" %d at leaves : tensor<8xf32>
+  vertex.push "dy" %d at inner : tensor<8xf32>
+  vertex.reduce "dW" %2 : tensor<8x8xf32>
+}
+
+// Zeros through what adjoints are made of: outer products of either factor,
+// products with a row's own matrix, dropout, sums and what is broadcast.
+// CHECK-LABEL: vertex.func @adjoint_algebra.leaf(
+// CHECK-NEXT: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<8xf32>
+// CHECK-NEXT: vertex.scatter %[[ZEROS]]
+// CHECK-NEXT: }
+vertex.func @adjoint_algebra(%M: tensor<8x8xf32>, %i: tensor<i32>, %x: tensor<8xf32>) state(tensor<8xf32>) arity(1) {
+  %h = vertex.gather 0 : tensor<8xf32>
+  %0 = nn.outer %x, %h : tensor<8xf32>, tensor<8xf32>
+  %1 = nn.row_matmul %x, %0 : tensor<8xf32>, tensor<8x8xf32>
+  %2 = nn.row_matmul %h, %M transposed : tensor<8xf32>, tensor<8x8xf32>
+  %3 = nn.dropout %h, %i, %i {probability = 0.5} : tensor<8xf32>, tensor<i32>, tensor<i32>
+  %4 = arith.negf %h : tensor<8xf32>
+  %5 = nn.sum %4 : tensor<8xf32>
+  %6 = nn.broadcast %5 : tensor<f32> -> tensor<8xf32>
+  %7 = arith.addf %1, %2 : tensor<8xf32>
+  %8 = arith.addf %7, %3 : tensor<8xf32>
+  %9 = arith.addf %8, %6 : tensor<8xf32>
+  vertex.scatter %9 : tensor<8xf32>
+}

@@ -35,10 +35,16 @@ static void addProduct(OpBuilder &builder, Location loc, Adjoints &adjoints,
                                   TransposeOp::create(builder, loc, weight)));
   if (!adjoints.wants(weight))
     return;
-  if (isRowsType(input.getType()))
-    adjoints.add(weight, OuterSumOp::create(builder, loc, input, adjoint));
+  // The adjoint of W is the transpose of W^T's, which is had by swapping.
+  Value x = input, y = adjoint;
+  if (auto transpose = weight.getDefiningOp<TransposeOp>()) {
+    weight = transpose.getMatrix();
+    std::swap(x, y);
+  }
+  if (isRowsType(x.getType()))
+    adjoints.add(weight, OuterSumOp::create(builder, loc, x, y));
   else
-    adjoints.add(weight, OuterOp::create(builder, loc, input, adjoint));
+    adjoints.add(weight, OuterOp::create(builder, loc, x, y));
 }
 
 void MatmulOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
@@ -57,11 +63,70 @@ void DenseOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
                    : adjoint);
 }
 
+/// y = x M or y = x M^T: the other one gives dx = d M^T or d M.
+void RowMatmulOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
+  Value adjoint = adjoints.of(getResult());
+  if (adjoints.wants(getInput()))
+    adjoints.add(getInput(),
+                 RowMatmulOp::create(builder, getLoc(), adjoint, getMatrix(),
+                                     !getTransposed()));
+  if (!adjoints.wants(getMatrix()))
+    return;
+  Value x = getInput(), y = adjoint;
+  if (getTransposed())
+    std::swap(x, y);
+  adjoints.add(getMatrix(), OuterOp::create(builder, getLoc(), x, y));
+}
+
+/// z[i, j] = x[i] y[j]: dx = d y, dy = x d, of the matrix d.
+void OuterOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
+  Value adjoint = adjoints.of(getResult());
+  if (adjoints.wants(getX()))
+    adjoints.add(getX(), RowMatmulOp::create(builder, getLoc(), getY(), adjoint,
+                                             /*transposed=*/true));
+  if (adjoints.wants(getY()))
+    adjoints.add(getY(), RowMatmulOp::create(builder, getLoc(), getX(), adjoint,
+                                             /*transposed=*/false));
+}
+
 void EmbeddingOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
   if (adjoints.wants(getTable()))
     adjoints.add(getTable(),
                  ScatterRowsOp::create(builder, getLoc(), getTable().getType(),
                                        adjoints.of(getResult()), getIds()));
+}
+
+//===----------------------------------------------------------------------===//
+// Normalisation, dropout
+//===----------------------------------------------------------------------===//
+
+void LayerNormOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
+  Location loc = getLoc();
+  Value d = adjoints.of(getResult());
+  // Over a batch, scale and shift are shared by all rows, or not.
+  auto addShared = [&](Value operand, Value rows) {
+    adjoints.add(operand, operand.getType() == rows.getType()
+                              ? rows
+                              : SumRowsOp::create(builder, loc, rows));
+  };
+  if (adjoints.wants(getInput()) || adjoints.wants(getScale())) {
+    auto both = LayerNormAdjointOp::create(builder, loc, getInput(), getScale(),
+                                           d, getEpsilonAttr());
+    adjoints.add(getInput(), both.getInputAdjoint());
+    if (adjoints.wants(getScale()))
+      addShared(getScale(), both.getScaleAdjoint());
+  }
+  if (adjoints.wants(getShift()))
+    addShared(getShift(), d);
+}
+
+void DropoutOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
+  // The same elements are dropped of the adjoint.
+  if (adjoints.wants(getInput()))
+    adjoints.add(getInput(),
+                 DropoutOp::create(builder, getLoc(), adjoints.of(getResult()),
+                                   getSeed(), getRow(), getProbabilityAttr(),
+                                   getSiteAttr()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -86,6 +151,15 @@ void SoftmaxCrossEntropyOp::buildAdjoint(OpBuilder &builder,
   if (adjoints.wants(getLogits()))
     adjoints.add(getLogits(),
                  SoftmaxCrossEntropyAdjointOp::create(
+                     builder, getLoc(), getLogits().getType(), getLogits(),
+                     getLabels(), adjoints.of(getLoss())));
+}
+
+void BinaryCrossEntropyOp::buildAdjoint(OpBuilder &builder,
+                                        Adjoints &adjoints) {
+  if (adjoints.wants(getLogits()))
+    adjoints.add(getLogits(),
+                 BinaryCrossEntropyAdjointOp::create(
                      builder, getLoc(), getLogits().getType(), getLogits(),
                      getLabels(), adjoints.of(getLoss())));
 }

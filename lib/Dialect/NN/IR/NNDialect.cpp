@@ -62,10 +62,10 @@ LogicalResult NNDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return op->emitOpError() << "expects '" << name << "' on a function only";
-  if (function.getArgAttr(argument, "nn.param") &&
-      function.getArgAttr(argument, "nn.input"))
-    return op->emitOpError()
-           << "argument #" << argument << " has both nn.param and nn.input";
+  for (StringRef other : {"nn.param", "nn.input", "nn.state"})
+    if (other != name && function.getArgAttr(argument, other))
+      return op->emitOpError() << "argument #" << argument << " has both "
+                               << other << " and " << name;
   if (name != "nn.input") {
     auto type =
         dyn_cast<RankedTensorType>(function.getArgumentTypes()[argument]);

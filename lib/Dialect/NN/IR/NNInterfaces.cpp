@@ -39,7 +39,7 @@ Batched MatmulOp::buildBatched(OpBuilder &builder, ValueRange operands) {
     return failure();
   if (isRowsType(operands[1].getType()))
     return emitOpError("has no batched form with a weight that differs from "
-                       "vertex to vertex");
+                       "vertex to vertex; use nn.row_matmul");
   return single(MatmulOp::create(builder, getLoc(), operands[0], operands[1]));
 }
 
@@ -69,10 +69,39 @@ Batched SoftmaxOp::buildBatched(OpBuilder &builder, ValueRange operands) {
   return single(SoftmaxOp::create(builder, getLoc(), operands[0]));
 }
 
+// An operand that all rows share is a view of rows, and costs nothing.
+bool LayerNormOp::needsRows() { return true; }
+bool LayerNormAdjointOp::needsRows() { return true; }
+bool DropoutOp::needsRows() { return true; }
 bool SoftmaxCrossEntropyOp::needsRows() { return true; }
 bool SoftmaxCrossEntropyAdjointOp::needsRows() { return true; }
+bool BinaryCrossEntropyOp::needsRows() { return true; }
+bool BinaryCrossEntropyAdjointOp::needsRows() { return true; }
 bool CorrectOp::needsRows() { return true; }
+bool RowMatmulOp::needsRows() { return true; }
 bool OuterOp::needsRows() { return true; }
+
+Batched LayerNormOp::buildBatched(OpBuilder &builder, ValueRange operands) {
+  if (failed(checkRank(*this, getInput(), 1)))
+    return failure();
+  return single(LayerNormOp::create(builder, getLoc(), operands[0], operands[1],
+                                    operands[2], getEpsilonAttr()));
+}
+
+Batched LayerNormAdjointOp::buildBatched(OpBuilder &builder,
+                                         ValueRange operands) {
+  if (failed(checkRank(*this, getInput(), 1)))
+    return failure();
+  return single(LayerNormAdjointOp::create(builder, getLoc(), operands[0],
+                                           operands[1], operands[2],
+                                           getEpsilonAttr()));
+}
+
+Batched DropoutOp::buildBatched(OpBuilder &builder, ValueRange operands) {
+  return single(DropoutOp::create(builder, getLoc(), operands[0], operands[1],
+                                  operands[2], getProbabilityAttr(),
+                                  getSiteAttr()));
+}
 
 Batched SoftmaxCrossEntropyOp::buildBatched(OpBuilder &builder,
                                             ValueRange operands) {
@@ -90,6 +119,22 @@ Batched SoftmaxCrossEntropyAdjointOp::buildBatched(OpBuilder &builder,
       builder, getLoc(), operands[0].getType(), operands));
 }
 
+Batched BinaryCrossEntropyOp::buildBatched(OpBuilder &builder,
+                                           ValueRange operands) {
+  if (failed(checkRank(*this, getLogits(), 1)))
+    return failure();
+  return single(BinaryCrossEntropyOp::create(builder, getLoc(), operands[0],
+                                             operands[1]));
+}
+
+Batched BinaryCrossEntropyAdjointOp::buildBatched(OpBuilder &builder,
+                                                  ValueRange operands) {
+  if (failed(checkRank(*this, getLogits(), 1)))
+    return failure();
+  return single(BinaryCrossEntropyAdjointOp::create(
+      builder, getLoc(), operands[0].getType(), operands));
+}
+
 Batched CorrectOp::buildBatched(OpBuilder &builder, ValueRange operands) {
   if (failed(checkRank(*this, getLogits(), 1)))
     return failure();
@@ -98,6 +143,11 @@ Batched CorrectOp::buildBatched(OpBuilder &builder, ValueRange operands) {
 
 Batched SumOp::buildBatched(OpBuilder &builder, ValueRange operands) {
   return single(SumOp::create(builder, getLoc(), operands[0]));
+}
+
+Batched RowMatmulOp::buildBatched(OpBuilder &builder, ValueRange operands) {
+  return single(RowMatmulOp::create(builder, getLoc(), operands[0], operands[1],
+                                    getTransposedAttr()));
 }
 
 Batched OuterOp::buildBatched(OpBuilder &builder, ValueRange operands) {
@@ -149,6 +199,20 @@ int64_t SoftmaxOp::getFlops() {
   return 5 * rowElements(getInput().getType());
 }
 
+int64_t LayerNormOp::getFlops() {
+  // Two sums, a difference and its square, and three more.
+  return 7 * rowElements(getInput().getType());
+}
+
+int64_t LayerNormAdjointOp::getFlops() {
+  return 17 * rowElements(getInput().getType());
+}
+
+int64_t DropoutOp::getFlops() {
+  // Integer operations count as well: a hash of eight, a test, a product.
+  return 12 * rowElements(getInput().getType());
+}
+
 int64_t ElementwiseOp::getFlops() {
   int64_t flops = 0;
   for (Operation &op : getBody().front().without_terminator())
@@ -165,11 +229,23 @@ int64_t SoftmaxCrossEntropyAdjointOp::getFlops() {
   return 6 * rowElements(getLogits().getType());
 }
 
+int64_t BinaryCrossEntropyOp::getFlops() {
+  return 6 * rowElements(getLogits().getType());
+}
+
+int64_t BinaryCrossEntropyAdjointOp::getFlops() {
+  return 6 * rowElements(getLogits().getType());
+}
+
 int64_t CorrectOp::getFlops() { return rowElements(getLogits().getType()); }
 
 int64_t SumOp::getFlops() { return rowElements(getInput().getType()); }
 
 int64_t SumRowsOp::getFlops() { return rowElements(getRows().getType()); }
+
+int64_t RowMatmulOp::getFlops() {
+  return 2 * rowElements(getMatrix().getType());
+}
 
 int64_t OuterOp::getFlops() { return rowElements(getResult().getType()); }
 

@@ -94,15 +94,73 @@ LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
-LogicalResult SoftmaxOp::verify() {
-  RankedTensorType type = cast<RankedTensorType>(getInput().getType());
+/// [C1] of operators that normalise each row.
+static LogicalResult verifyRowsOfColumns(Operation *op, Type rows) {
+  auto type = cast<RankedTensorType>(rows);
   if (type.getRank() != 1 && type.getRank() != 2)
-    return emitOpError("[C1] expects rank 1 or 2, but got ") << type;
+    return op->emitOpError("[C1] expects rank 1 or 2, but got ") << type;
   if (type.isDynamicDim(type.getRank() - 1) || type.getShape().back() == 0)
-    return emitOpError("[C1] expects a static, non-empty last dimension, but "
-                       "got ")
+    return op->emitOpError("[C1] expects a static, non-empty last dimension, "
+                           "but got ")
            << type;
   return success();
+}
+
+LogicalResult SoftmaxOp::verify() {
+  return verifyRowsOfColumns(*this, getInput().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// layer_norm, dropout
+//===----------------------------------------------------------------------===//
+
+/// One row of `scaleType` serves all rows of `inputType`, or each has its own.
+static LogicalResult verifyNorm(Operation *op, Type inputType, Type scaleType) {
+  if (failed(verifyRowsOfColumns(op, inputType)))
+    return failure();
+  auto input = cast<RankedTensorType>(inputType);
+  auto row = RankedTensorType::get(input.getShape().take_back(),
+                                   input.getElementType());
+  if (scaleType == row || scaleType == input)
+    return success();
+  return op->emitOpError("[C2] expects a scale of type ")
+         << row << (input == row ? "" : ", or a row of it for each row")
+         << ", but got " << scaleType;
+}
+
+LogicalResult LayerNormOp::verify() {
+  return verifyNorm(*this, getInput().getType(), getScale().getType());
+}
+
+LogicalResult LayerNormAdjointOp::verify() {
+  return verifyNorm(*this, getInput().getType(), getScale().getType());
+}
+
+LogicalResult DropoutOp::verify() {
+  double probability = getProbability().convertToDouble();
+  if (!(probability >= 0 && probability < 1))
+    return emitOpError("[C1] expects a probability of at least 0 and below 1, "
+                       "but got ")
+           << probability;
+  Type input = getInput().getType();
+  auto scalar = RankedTensorType::get({}, IntegerType::get(getContext(), 32));
+  Type perRow = isRowsType(input) ? getRowsType(scalar) : scalar;
+  if (getRow().getType() != perRow)
+    return emitOpError("[C2] expects a number for each row of ")
+           << input << ", " << perRow << ", but got " << getRow().getType();
+  if (getSeed().getType() != scalar && getSeed().getType() != perRow)
+    return emitOpError("[C2] expects a seed, or one for each row, but got ")
+           << getSeed().getType();
+  return success();
+}
+
+OpFoldResult DropoutOp::fold(FoldAdaptor) {
+  return getProbability().isZero() ? getInput() : OpFoldResult();
+}
+
+uint32_t DropoutOp::getThreshold() {
+  double kept = 1 - getProbability().convertToDouble();
+  return static_cast<uint32_t>(std::round(std::ldexp(kept, 31)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,6 +196,62 @@ LogicalResult SoftmaxCrossEntropyOp::inferReturnTypes(
     return failure();
   types.push_back(*type);
   return success();
+}
+
+/// [C3] of the adjoints of losses.
+static LogicalResult verifyPerRow(Operation *op, FailureOr<Type> perRow,
+                                  Type adjoint) {
+  if (failed(perRow))
+    return failure();
+  if (adjoint == *perRow)
+    return success();
+  return op->emitOpError("[C3] expects one adjoint a row, ")
+         << *perRow << ", but got " << adjoint;
+}
+
+LogicalResult SoftmaxCrossEntropyAdjointOp::verify() {
+  Type logits = getLogits().getType();
+  return verifyPerRow(*this,
+                      inferPerRow(getLoc(), logits, getLabels().getType(),
+                                  getElementTypeOrSelf(logits)),
+                      getAdjoint().getType());
+}
+
+/// The type of the losses of `logits` with yes-or-no labels.
+static FailureOr<RankedTensorType>
+inferBinaryLoss(std::optional<Location> loc, Type logitsType, Type labelsType) {
+  auto logits = cast<RankedTensorType>(logitsType);
+  auto labels = cast<RankedTensorType>(labelsType);
+  Type element = logits.getElementType();
+  bool oneColumn = logits.getRank() > 0 && logits.getShape().back() == 1 &&
+                   labels.getShape() == logits.getShape().drop_back();
+  if (!oneColumn && labels.getShape() == logits.getShape() &&
+      logits.getRank() > 0)
+    labels = RankedTensorType::get(labels.getShape().drop_back(),
+                                   labels.getElementType());
+  else if (!oneColumn && logits.getRank() > 0 && logits.getRank() <= 2 &&
+           !logits.isDynamicDim(logits.getRank() - 1))
+    return emitOptionalError(loc, "[C2] expects a label for each element of ",
+                             logits, ", but got ", labels);
+  return inferPerRow(loc, logits, labels, element);
+}
+
+LogicalResult BinaryCrossEntropyOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  auto type = inferBinaryLoss(loc, adaptor.getLogits().getType(),
+                              adaptor.getLabels().getType());
+  if (failed(type))
+    return failure();
+  types.push_back(*type);
+  return success();
+}
+
+LogicalResult BinaryCrossEntropyAdjointOp::verify() {
+  return verifyPerRow(
+      *this,
+      inferBinaryLoss(getLoc(), getLogits().getType(), getLabels().getType()),
+      getAdjoint().getType());
 }
 
 LogicalResult CorrectOp::inferReturnTypes(MLIRContext *context,
@@ -210,6 +324,34 @@ OpFoldResult TransposeOp::fold(FoldAdaptor) {
   return {};
 }
 
+LogicalResult RowMatmulOp::inferReturnTypes(MLIRContext *,
+                                            std::optional<Location> loc,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  auto matrix = cast<RankedTensorType>(adaptor.getMatrix().getType());
+  bool rows = isRowsType(input);
+  int64_t rank = rows ? 2 : 1;
+  if (input.getRank() != rank || matrix.getRank() != rank + 1 ||
+      isRowsType(matrix) != rows || (!rows && !matrix.hasStaticShape()) ||
+      input.getElementType() != matrix.getElementType())
+    return emitOptionalError(loc,
+                             "[C1] expects a row and a matrix, or a batch of "
+                             "both, of one element type, but got ",
+                             input, " and ", matrix);
+  int64_t in = rank - 1, out = rank;
+  if (adaptor.getTransposed())
+    std::swap(in, out);
+  if (input.getShape().back() != matrix.getDimSize(in))
+    return emitOptionalError(loc, "[C2] expects a row of ",
+                             matrix.getDimSize(in), " elements, but got ",
+                             input);
+  SmallVector<int64_t> shape(input.getShape());
+  shape.back() = matrix.getDimSize(out);
+  types.push_back(RankedTensorType::get(shape, input.getElementType()));
+  return success();
+}
+
 LogicalResult OuterOp::inferReturnTypes(MLIRContext *,
                                         std::optional<Location> loc,
                                         Adaptor adaptor,
@@ -247,17 +389,40 @@ LogicalResult OuterSumOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
+/// [C1] of operators on some rows of a table.
+static LogicalResult verifyRowsOf(Operation *op, Type tableType, Type rowsType,
+                                  Type idsType) {
+  auto rows = cast<RankedTensorType>(rowsType);
+  auto ids = cast<RankedTensorType>(idsType);
+  auto table = cast<RankedTensorType>(tableType);
+  if (rows.getRank() == ids.getRank() + 1 && table.hasStaticShape() &&
+      rows.getShape().drop_back() == ids.getShape() &&
+      rows.getShape().back() == table.getDimSize(1) &&
+      rows.getElementType() == table.getElementType())
+    return success();
+  return op->emitOpError("[C1] expects one id a row, and rows of ")
+         << table << ", but got " << rows << " and " << ids;
+}
+
 LogicalResult ScatterRowsOp::verify() {
+  return verifyRowsOf(*this, getResult().getType(), getRows().getType(),
+                      getIds().getType());
+}
+
+LogicalResult UpdateRowsOp::verify() {
+  return verifyRowsOf(*this, getTable().getType(), getRows().getType(),
+                      getIds().getType());
+}
+
+LogicalResult CombineRowsOp::verify() {
   auto rows = cast<RankedTensorType>(getRows().getType());
   auto ids = cast<RankedTensorType>(getIds().getType());
-  auto table = cast<RankedTensorType>(getResult().getType());
-  if (rows.getRank() != ids.getRank() + 1 || !table.hasStaticShape() ||
-      rows.getShape().drop_back() != ids.getShape() ||
-      rows.getShape().back() != table.getDimSize(1) ||
-      rows.getElementType() != table.getElementType())
-    return emitOpError("[C1] expects one id a row, and rows of ")
-           << table << ", but got " << rows << " and " << ids;
-  return success();
+  if (isRowsType(rows) && rows.getRank() == 2 && isRowsType(ids) &&
+      ids.getRank() == 1)
+    return success();
+  return emitOpError("[C1] expects a batch of rows of rank 2, with one id a "
+                     "row, but got ")
+         << rows << " and " << ids;
 }
 
 namespace {

@@ -116,6 +116,61 @@ static Type vectorOf(Type type, int64_t lanes) {
   return VectorType::get({lanes}, getElementTypeOrSelf(type));
 }
 
+/// 0, 1, ..., width - 1, as i32.
+static Value buildLaneNumbers(OpBuilder &builder, Location loc, int64_t width) {
+  auto lanes = llvm::to_vector(llvm::seq<int32_t>(0, width));
+  auto type = VectorType::get({width}, builder.getI32Type());
+  return arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(lanes)));
+}
+
+namespace {
+/// Arithmetic on vectors of one type; a scalar stands for itself in every lane.
+class Lanes {
+public:
+  Lanes(OpBuilder &builder, Location loc, Type type)
+      : builder(builder), loc(loc), type(type) {}
+
+  Value number(double value) {
+    return buildConstant(builder, loc, type, value);
+  }
+  Value plus(Value left, Value right) {
+    return build<arith::AddFOp>(left, right);
+  }
+  Value minus(Value left, Value right) {
+    return build<arith::SubFOp>(left, right);
+  }
+  Value times(Value left, Value right) {
+    return build<arith::MulFOp>(left, right);
+  }
+  /// x y + z, as one operation where the machine has it.
+  Value timesPlus(Value x, Value y, Value z) {
+    auto contract = arith::FastMathFlagsAttr::get(
+        builder.getContext(), arith::FastMathFlags::contract);
+    Value product =
+        arith::MulFOp::create(builder, loc, type, all(x), all(y), contract);
+    return arith::AddFOp::create(builder, loc, type, product, all(z), contract);
+  }
+  Value where(Value condition, Value yes, Value no) {
+    return arith::SelectOp::create(builder, loc, condition, all(yes), all(no));
+  }
+
+private:
+  Value all(Value value) {
+    if (value.getType() == type)
+      return value;
+    return vector::BroadcastOp::create(builder, loc, type, value);
+  }
+  template <typename Op> Value build(Value left, Value right) {
+    return Op::create(builder, loc, all(left), all(right));
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  Type type;
+};
+} // namespace
+
 void ElementwiseOp::buildRow(OpBuilder &builder, RowAccess &access) {
   Block &body = getBody().front();
   // The narrowest vector of any element type in the group fits all of them.
@@ -249,19 +304,51 @@ public:
                   });
   }
 
+  /// The sum over all columns of `term`, which is given the columns' vector of
+  /// operand 0. Lanes are summed apart, and added up at the end.
+  using Term =
+      llvm::function_ref<Value(OpBuilder &, Value column, Value vector)>;
+  Value sumOf(Term term) {
+    int64_t whole = columns / lanes * lanes;
+    auto step = [&](OpBuilder &nested, Value column, int64_t width) -> Value {
+      return term(nested, column,
+                  access.load(nested, 0, column, vectorOf(element, width)));
+    };
+    Value sums;
+    if (whole == lanes)
+      sums = step(builder, buildIndex(builder, loc, 0), lanes);
+    else
+      sums =
+          scf::ForOp::create(
+              builder, loc, buildIndex(builder, loc, 0),
+              buildIndex(builder, loc, whole), buildIndex(builder, loc, lanes),
+              ValueRange(
+                  buildConstant(builder, loc, vectorOf(element, lanes), 0)),
+              [&](OpBuilder &nested, Location, Value column,
+                  ValueRange carried) {
+                Value sum = arith::AddFOp::create(nested, loc, carried[0],
+                                                  step(nested, column, lanes));
+                scf::YieldOp::create(nested, loc, ValueRange{sum});
+              })
+              .getResult(0);
+    Value total = add(builder, sums, constant(0));
+    if (whole != columns)
+      total =
+          add(builder,
+              step(builder, buildIndex(builder, loc, whole), columns - whole),
+              total);
+    return total;
+  }
+
   Value sum() {
-    return reduce(constant(0),
-                  [&](OpBuilder &nested, Value, Value vector, Value sofar) {
-                    return add(nested, vector, sofar);
-                  });
+    return sumOf([](OpBuilder &, Value, Value vector) { return vector; });
   }
 
   /// The sum of exp(x - maximum).
   Value sumOfExponentials(Value maximum) {
-    return reduce(
-        constant(0), [&](OpBuilder &nested, Value, Value vector, Value sofar) {
-          return add(nested, exponential(nested, vector, maximum), sofar);
-        });
+    return sumOf([&](OpBuilder &nested, Value, Value vector) {
+      return exponential(nested, vector, maximum);
+    });
   }
 
   Value exponential(OpBuilder &nested, Value vector, Value maximum) {
@@ -279,10 +366,8 @@ public:
   /// For each lane of a vector of `width` columns from `column` on, whether it
   /// is column `label`, an i32.
   Value isColumn(OpBuilder &nested, Value column, int64_t width, Value label) {
-    auto lane = llvm::to_vector(llvm::seq<int32_t>(0, width));
-    auto type = VectorType::get({width}, nested.getI32Type());
-    Value lanes = arith::ConstantOp::create(
-        nested, loc, DenseElementsAttr::get(type, ArrayRef<int32_t>(lane)));
+    Value lanes = buildLaneNumbers(nested, loc, width);
+    Type type = lanes.getType();
     Value first =
         arith::TruncIOp::create(nested, loc, nested.getI32Type(), column);
     Value wanted = arith::SubIOp::create(nested, loc, label, first);
@@ -317,6 +402,181 @@ void SoftmaxOp::buildRow(OpBuilder &builder, RowAccess &access) {
                 });
 }
 
+//===----------------------------------------------------------------------===//
+// layer_norm
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What brings operand 0's row to mean 0 and variance 1.
+struct Normalizer {
+  Normalizer(OpBuilder &builder, RowReducer &row, double epsilon)
+      : row(row), loc(row.loc) {
+    Value count = row.constant(row.columns);
+    mean = arith::DivFOp::create(builder, loc, row.sum(), count);
+    Value squares =
+        row.sumOf([&](OpBuilder &nested, Value, Value vector) -> Value {
+          Value centred =
+              Lanes(nested, loc, vector.getType()).minus(vector, mean);
+          return arith::MulFOp::create(nested, loc, centred, centred);
+        });
+    Value variance = arith::AddFOp::create(
+        builder, loc, arith::DivFOp::create(builder, loc, squares, count),
+        row.constant(epsilon));
+    Value deviation = math::SqrtOp::create(builder, loc, variance);
+    scale = arith::DivFOp::create(builder, loc, row.constant(1), deviation);
+  }
+
+  Value apply(OpBuilder &nested, Value vector) {
+    Lanes lanes(nested, loc, vector.getType());
+    return lanes.times(lanes.minus(vector, mean), scale);
+  }
+
+  RowReducer &row;
+  Location loc;
+  /// 1 / sqrt(variance + epsilon).
+  Value mean, scale;
+};
+} // namespace
+
+void LayerNormOp::buildRow(OpBuilder &builder, RowAccess &access) {
+  Location loc = getLoc();
+  RowReducer row(builder, loc, access, getInput());
+  Normalizer normalizer(builder, row, getEpsilon().convertToDouble());
+  forEachVector(builder, loc, row.columns, row.lanes, access.isInPlace(),
+                [&](OpBuilder &nested, Value column, int64_t width) {
+                  Type type = vectorOf(row.element, width);
+                  Value normal = normalizer.apply(
+                      nested, access.load(nested, 0, column, type));
+                  Value scale = access.load(nested, 1, column, type);
+                  Value shift = access.load(nested, 2, column, type);
+                  Lanes lanes(nested, loc, type);
+                  access.store(nested, 0, column,
+                               lanes.plus(lanes.times(normal, scale), shift));
+                });
+}
+
+void LayerNormAdjointOp::buildRow(OpBuilder &builder, RowAccess &access) {
+  Location loc = getLoc();
+  RowReducer row(builder, loc, access, getInput());
+  Normalizer normalizer(builder, row, getEpsilon().convertToDouble());
+  // The adjoint of the normal row.
+  auto scaled = [&](OpBuilder &nested, Value column, Type type) -> Value {
+    return arith::MulFOp::create(nested, loc,
+                                 access.load(nested, 1, column, type),
+                                 access.load(nested, 2, column, type));
+  };
+  Value count = row.constant(row.columns);
+  Value mean = arith::DivFOp::create(
+      builder, loc,
+      row.sumOf([&](OpBuilder &nested, Value column, Value vector) {
+        return scaled(nested, column, vector.getType());
+      }),
+      count);
+  Value product = arith::DivFOp::create(
+      builder, loc,
+      row.sumOf([&](OpBuilder &nested, Value column, Value vector) -> Value {
+        Value s = scaled(nested, column, vector.getType());
+        return arith::MulFOp::create(nested, loc, s,
+                                     normalizer.apply(nested, vector));
+      }),
+      count);
+  forEachVector(
+      builder, loc, row.columns, row.lanes, access.isInPlace(),
+      [&](OpBuilder &nested, Value column, int64_t width) {
+        Type type = vectorOf(row.element, width);
+        Lanes lanes(nested, loc, type);
+        Value normal =
+            normalizer.apply(nested, access.load(nested, 0, column, type));
+        Value adjoint = access.load(nested, 2, column, type);
+        Value own = lanes.minus(scaled(nested, column, type), mean);
+        own = lanes.minus(own, lanes.times(normal, product));
+        access.store(nested, 0, column, lanes.times(own, normalizer.scale));
+        access.store(nested, 1, column, lanes.times(normal, adjoint));
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// dropout
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Arithmetic modulo 2^32 on integers or vectors of them.
+struct Hash {
+  OpBuilder &builder;
+  Location loc;
+  Type type;
+
+  Value number(uint32_t value) {
+    TypedAttr attribute =
+        builder.getI32IntegerAttr(static_cast<int32_t>(value));
+    if (auto vector = dyn_cast<VectorType>(type))
+      attribute = SplatElementsAttr::get(vector, Attribute(attribute));
+    return arith::ConstantOp::create(builder, loc, attribute);
+  }
+  Value plus(Value left, Value right) {
+    return arith::AddIOp::create(builder, loc, left, right);
+  }
+  Value times(Value left, uint32_t right) {
+    return arith::MulIOp::create(builder, loc, left, number(right));
+  }
+  Value shifted(Value value, uint32_t bits) {
+    return arith::ShRUIOp::create(builder, loc, value, number(bits));
+  }
+  Value folded(Value value, uint32_t bits) {
+    return arith::XOrIOp::create(builder, loc, value, shifted(value, bits));
+  }
+  /// Every bit of the result depends on every bit of `value`.
+  Value mixed(Value value) {
+    value = times(folded(value, 16), 0x7feb352d);
+    value = times(folded(value, 15), 0x846ca68b);
+    return folded(value, 16);
+  }
+};
+constexpr uint32_t kGoldenRatio = 0x9e3779b9;
+} // namespace
+
+void DropoutOp::buildRow(OpBuilder &builder, RowAccess &access) {
+  Location loc = getLoc();
+  auto type = cast<RankedTensorType>(getInput().getType());
+  Type element = type.getElementType(), i32 = builder.getI32Type();
+  int64_t columns =
+      (isRowsType(type) ? getRowType(type) : type).getNumElements();
+  Value first = buildIndex(builder, loc, 0);
+  Hash scalar{builder, loc, i32};
+  Value seed = scalar.plus(access.load(builder, 1, first, i32),
+                           scalar.number(kGoldenRatio * getSite()));
+  Value key = scalar.mixed(
+      scalar.plus(scalar.mixed(seed), access.load(builder, 2, first, i32)));
+  double kept = 1 - getProbability().convertToDouble();
+  forEachVector(
+      builder, loc, columns, access.lanes(element), access.isInPlace(),
+      [&](OpBuilder &nested, Value column, int64_t width) {
+        auto integers = VectorType::get({width}, i32);
+        Hash hash{nested, loc, integers};
+        Value from = arith::TruncIOp::create(nested, loc, i32, column);
+        Value counter = hash.times(
+            hash.plus(vector::BroadcastOp::create(nested, loc, integers, from),
+                      buildLaneNumbers(nested, loc, width)),
+            kGoldenRatio);
+        Value drawn = hash.mixed(hash.plus(
+            vector::BroadcastOp::create(nested, loc, integers, key), counter));
+        // Without sign: 31 bits, and a threshold of at most 2^31.
+        Value isKept = arith::CmpIOp::create(
+            nested, loc, arith::CmpIPredicate::ult, hash.shifted(drawn, 1),
+            hash.number(getThreshold()));
+        Type floats = vectorOf(element, width);
+        Lanes lanes(nested, loc, floats);
+        Value scaled = lanes.times(access.load(nested, 0, column, floats),
+                                   lanes.number(1 / kept));
+        access.store(nested, 0, column,
+                     lanes.where(isKept, scaled, lanes.number(0)));
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Sums and losses
+//===----------------------------------------------------------------------===//
+
 void SumOp::buildRow(OpBuilder &builder, RowAccess &access) {
   RowReducer row(builder, getLoc(), access, getInput());
   access.store(builder, 0, buildIndex(builder, getLoc(), 0), row.sum());
@@ -331,6 +591,22 @@ static std::pair<Value, Value> loadLabel(OpBuilder &builder, Location loc,
   Value given = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
                                       label, none);
   return {label, given};
+}
+
+/// `value`, or NaN where the label is none of `classes`.
+static Value orNaN(OpBuilder &builder, Location loc, Value label,
+                   int64_t classes, Value value) {
+  Type type = label.getType();
+  TypedAttr count = builder.getI32IntegerAttr(
+      std::min<int64_t>(classes, std::numeric_limits<int32_t>::max()));
+  if (auto vector = dyn_cast<VectorType>(type))
+    count = SplatElementsAttr::get(vector, Attribute(count));
+  Value known =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, label,
+                            arith::ConstantOp::create(builder, loc, count));
+  Value nan = buildConstant(builder, loc, value.getType(),
+                            std::numeric_limits<double>::quiet_NaN());
+  return arith::SelectOp::create(builder, loc, known, value, nan);
 }
 
 void SoftmaxCrossEntropyOp::buildRow(OpBuilder &builder, RowAccess &access) {
@@ -352,7 +628,8 @@ void SoftmaxCrossEntropyOp::buildRow(OpBuilder &builder, RowAccess &access) {
   });
   Value logSum = arith::AddFOp::create(
       builder, loc, math::LogOp::create(builder, loc, sum), maximum);
-  Value loss = arith::SubFOp::create(builder, loc, logSum, logit);
+  Value loss = orNaN(builder, loc, label, row.columns,
+                     arith::SubFOp::create(builder, loc, logSum, logit));
   access.store(builder, 0, buildIndex(builder, loc, 0),
                arith::SelectOp::create(builder, loc, given, loss, zero));
 }
@@ -363,7 +640,8 @@ void SoftmaxCrossEntropyAdjointOp::buildRow(OpBuilder &builder,
   RowReducer row(builder, loc, access, getLogits());
   auto [label, given] = loadLabel(builder, loc, access);
   Value adjoint =
-      access.load(builder, 2, buildIndex(builder, loc, 0), row.element);
+      orNaN(builder, loc, label, row.columns,
+            access.load(builder, 2, buildIndex(builder, loc, 0), row.element));
   Value maximum = row.maximum();
   Value sum = row.sumOfExponentials(maximum);
   forEachVector(
@@ -406,12 +684,8 @@ void CorrectOp::buildRow(OpBuilder &builder, RowAccess &access) {
       integer(INT32_MAX),
       [&](OpBuilder &nested, Value column, Value vector, Value sofar) -> Value {
         auto type = cast<VectorType>(vector.getType());
-        int64_t width = type.getDimSize(0);
-        auto integers = VectorType::get({width}, i32);
-        auto lane = llvm::to_vector(llvm::seq<int32_t>(0, width));
-        Value lanes = arith::ConstantOp::create(
-            nested, loc,
-            DenseElementsAttr::get(integers, ArrayRef<int32_t>(lane)));
+        auto integers = VectorType::get(type.getShape(), i32);
+        Value lanes = buildLaneNumbers(nested, loc, type.getDimSize(0));
         Value first = arith::TruncIOp::create(nested, loc, i32, column);
         Value columns = arith::AddIOp::create(
             nested, loc, lanes,
@@ -434,4 +708,176 @@ void CorrectOp::buildRow(OpBuilder &builder, RowAccess &access) {
   access.store(
       builder, 0, buildIndex(builder, loc, 0),
       arith::SelectOp::create(builder, loc, given, result, integer(-1)));
+}
+
+namespace {
+/// Elements of a binary_cross_entropy.
+struct BinaryLabels {
+  BinaryLabels(OpBuilder &builder, Location loc, RowAccess &access,
+               Value column, VectorType floats)
+      : builder(builder), loc(loc),
+        type(VectorType::get(floats.getShape(), builder.getI32Type())),
+        lanes(builder, loc, floats),
+        labels(access.load(builder, 1, column, type)) {
+    zeros = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    isYes = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt,
+                                  labels, zeros);
+  }
+
+  /// The logit against the label: the loss is log(1 + exp(wrong)).
+  Value wrong(Value logits) {
+    return lanes.where(isYes, arith::NegFOp::create(builder, loc, logits),
+                       logits);
+  }
+
+  /// `value` where there is a label, zeros where not, NaN where it is neither
+  /// yes nor no.
+  Value whereGiven(Value value) {
+    Value given = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
+                                        labels, zeros);
+    return lanes.where(given, orNaN(builder, loc, labels, 2, value),
+                       lanes.number(0));
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  VectorType type;
+  Lanes lanes;
+  Value labels, zeros, isYes;
+};
+} // namespace
+
+void BinaryCrossEntropyOp::buildRow(OpBuilder &builder, RowAccess &access) {
+  Location loc = getLoc();
+  RowReducer row(builder, loc, access, getLogits());
+  Value loss = row.sumOf([&](OpBuilder &nested, Value column,
+                             Value vector) -> Value {
+    BinaryLabels labels(nested, loc, access, column,
+                        cast<VectorType>(vector.getType()));
+    Value wrong = labels.wrong(vector);
+    // log(1 + exp(z)) without overflow.
+    Value size = math::AbsFOp::create(nested, loc, wrong);
+    Value small = math::Log1pOp::create(
+        nested, loc,
+        math::ExpOp::create(nested, loc,
+                            arith::NegFOp::create(nested, loc, size)));
+    Value large =
+        arith::MaximumFOp::create(nested, loc, wrong, labels.lanes.number(0));
+    return labels.whereGiven(arith::AddFOp::create(nested, loc, large, small));
+  });
+  access.store(builder, 0, buildIndex(builder, loc, 0), loss);
+}
+
+void BinaryCrossEntropyAdjointOp::buildRow(OpBuilder &builder,
+                                           RowAccess &access) {
+  Location loc = getLoc();
+  RowReducer row(builder, loc, access, getLogits());
+  Value adjoint =
+      access.load(builder, 2, buildIndex(builder, loc, 0), row.element);
+  Value negative = arith::NegFOp::create(builder, loc, adjoint);
+  forEachVector(
+      builder, loc, row.columns, row.lanes, access.isInPlace(),
+      [&](OpBuilder &nested, Value column, int64_t width) {
+        auto type = VectorType::get({width}, row.element);
+        BinaryLabels labels(nested, loc, access, column, type);
+        Value slope = espalier::nn::buildSigmoid(
+            nested, loc, labels.wrong(access.load(nested, 0, column, type)));
+        Value sign = labels.lanes.where(labels.isYes, negative, adjoint);
+        access.store(nested, 0, column,
+                     labels.whereGiven(labels.lanes.times(slope, sign)));
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// A matrix for each row
+//===----------------------------------------------------------------------===//
+
+/// Registers of sums that a product keeps busy.
+static constexpr int64_t kSumsAtOnce = 4;
+
+/// Where column `column` of row `row` of a matrix of `columns` columns lies.
+static Value buildElement(OpBuilder &builder, Location loc, Value row,
+                          int64_t columns, Value column) {
+  Value begin = arith::MulIOp::create(builder, loc, row,
+                                      buildIndex(builder, loc, columns));
+  return arith::AddIOp::create(builder, loc, begin, column);
+}
+
+/// Rows and columns of a matrix, or of each of a batch.
+static std::pair<int64_t, int64_t> matrixShape(Value matrix) {
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(matrix.getType()).getShape().take_back(2);
+  return {shape[0], shape[1]};
+}
+
+void RowMatmulOp::buildRow(OpBuilder &builder, RowAccess &access) {
+  Location loc = getLoc();
+  auto [rows, columns] = matrixShape(getMatrix());
+  Type element = getElementTypeOrSelf(getInput().getType());
+  Value zero = buildIndex(builder, loc, 0), one = buildIndex(builder, loc, 1);
+  Value end = buildIndex(builder, loc, rows);
+  if (getTransposed()) {
+    // An element of the result is the product of x and a row.
+    scf::ForOp::create(
+        builder, loc, zero, end, one, ValueRange(),
+        [&](OpBuilder &nested, Location, Value k, ValueRange) {
+          RowReducer row(nested, loc, access, getInput());
+          Value product =
+              row.sumOf([&, columns = columns](OpBuilder &inner, Value column,
+                                               Value x) -> Value {
+                Value other = access.load(
+                    inner, 1, buildElement(inner, loc, k, columns, column),
+                    x.getType());
+                return arith::MulFOp::create(inner, loc, x, other);
+              });
+          access.store(nested, 0, k, product);
+          scf::YieldOp::create(nested, loc);
+        });
+    return;
+  }
+  // The result is a sum of rows, in as many registers as hide the latency of a
+  // sum.
+  int64_t lanes = access.lanes(element);
+  if (columns >= kSumsAtOnce * lanes)
+    lanes *= kSumsAtOnce;
+  forEachVector(
+      builder, loc, columns, lanes, access.isInPlace(),
+      [&, columns = columns](OpBuilder &nested, Value column, int64_t width) {
+        Type type = vectorOf(element, width);
+        auto loop = scf::ForOp::create(
+            nested, loc, zero, end, one,
+            ValueRange(buildConstant(nested, loc, type, 0)),
+            [&](OpBuilder &inner, Location, Value k, ValueRange sums) {
+              Value x = access.load(inner, 0, k, element);
+              Value row = access.load(
+                  inner, 1, buildElement(inner, loc, k, columns, column), type);
+              scf::YieldOp::create(
+                  inner, loc,
+                  ValueRange{
+                      Lanes(inner, loc, type).timesPlus(x, row, sums[0])});
+            });
+        access.store(nested, 0, column, loop.getResult(0));
+      });
+}
+
+void OuterOp::buildRow(OpBuilder &builder, RowAccess &access) {
+  Location loc = getLoc();
+  auto [rows, columns] = matrixShape(getResult());
+  Type element = getElementTypeOrSelf(getX().getType());
+  scf::ForOp::create(
+      builder, loc, buildIndex(builder, loc, 0), buildIndex(builder, loc, rows),
+      buildIndex(builder, loc, 1), ValueRange(),
+      [&, columns = columns](OpBuilder &nested, Location, Value k, ValueRange) {
+        Value x = access.load(nested, 0, k, element);
+        forEachVector(
+            nested, loc, columns, access.lanes(element), access.isInPlace(),
+            [&](OpBuilder &inner, Value column, int64_t width) {
+              Type type = vectorOf(element, width);
+              Value y = access.load(inner, 1, column, type);
+              access.store(inner, 0,
+                           buildElement(inner, loc, k, columns, column),
+                           Lanes(inner, loc, type).times(x, y));
+            });
+        scf::YieldOp::create(nested, loc);
+      });
 }

@@ -50,7 +50,8 @@ template <typename Op> struct AbsorbZeroFactor : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
-    bool commutes = isa<arith::MulFOp, nn::OuterOp>(op.getOperation());
+    bool commutes =
+        isa<arith::MulFOp, nn::OuterOp, nn::RowMatmulOp>(op.getOperation());
     if (!nn::isZeros(op->getOperand(0)) &&
         !(commutes && nn::isZeros(op->getOperand(1))))
       return rewriter.notifyMatchFailure(op, "has no zero factor");
@@ -78,6 +79,7 @@ struct SpecializeLeavesPass
     set.add<DropZeroTerm<arith::AddFOp>, DropZeroTerm<arith::SubFOp>,
             AbsorbZeroFactor<arith::MulFOp>, AbsorbZeroFactor<arith::DivFOp>,
             AbsorbZeroFactor<nn::MatmulOp>, AbsorbZeroFactor<nn::OuterOp>,
+            AbsorbZeroFactor<nn::RowMatmulOp>, AbsorbZeroFactor<nn::DropoutOp>,
             FoldZeroRows<tensor::ConcatOp>,
             FoldZeroRows<tensor::ExtractSliceOp>, FoldZeroRows<nn::SumOp>,
             FoldZeroRows<nn::BroadcastOp>, FoldZeroRows<arith::NegFOp>>(

@@ -115,6 +115,110 @@ def NN_SoftmaxOp : NN_Op<"softmax", [Pure, SameOperandsAndResultType,
   let hasVerifier = 1;
 }
 
+def NN_LayerNormOp : NN_Op<"layer_norm", [Pure,
+    AllTypesMatch<["input", "result"]>, AllTypesMatch<["scale", "shift"]>,
+    DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+  let summary = "Rows brought to mean 0 and variance 1, scaled and shifted.";
+  let description = [{
+    `(x - mean) / sqrt(variance + epsilon) * scale + shift` over each row (Ba et
+    al. 2016). The variance is that of the row itself, divided by its length.
+
+    Constraints: (C1) the input has rank 1 or 2, with a static, non-empty last
+    dimension; (C2) scale and shift are one row of it, or, for a batch, a row
+    each.
+
+    ```mlir
+    %y = nn.layer_norm %x, %g, %b {epsilon = 1.0e-5}
+        : tensor<?x256xf32>, tensor<256xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$input, NN_Rows:$scale, NN_Rows:$shift,
+                       DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
+  let results = (outs NN_Rows:$result);
+  let assemblyFormat = [{
+    $input `,` $scale `,` $shift attr-dict `:` type($input) `,` type($scale)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_LayerNormAdjointOp : NN_Op<"layer_norm_adjoint", [Pure,
+    AllTypesMatch<["input", "adjoint", "inputAdjoint", "scaleAdjoint"]>,
+    DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+  let summary = "The adjoints of the input and the scale of a layer_norm.";
+  let description = [{
+    With n the row brought to mean 0 and variance 1, and d the adjoint: n d is
+    what the row adds to the adjoint of the scale, and the input's is
+    `(s - mean(s) - n mean(s n)) / sqrt(variance + epsilon)` with s = d scale.
+    Constraints as `nn.layer_norm`.
+
+    ```mlir
+    %dx, %dg = nn.layer_norm_adjoint %x, %g, %d {epsilon = 1.0e-5}
+        : tensor<?x256xf32>, tensor<256xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$input, NN_Rows:$scale, NN_Rows:$adjoint,
+                       DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
+  let results = (outs NN_Rows:$inputAdjoint, NN_Rows:$scaleAdjoint);
+  let assemblyFormat = [{
+    $input `,` $scale `,` $adjoint attr-dict `:` type($input) `,` type($scale)
+  }];
+  let hasVerifier = 1;
+}
+
+/// One number a row, or the same for all.
+def NN_Integers : RankedTensorOf<[I32]>;
+
+def NN_DropoutOp : NN_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+  let summary = "Zeros in place of some elements, the others scaled up.";
+  let description = [{
+    An element is dropped with the given probability p; the others are divided
+    by 1 - p (Srivastava et al. 2014). Nothing is drawn: whether column c of a
+    row is kept is a function of the seed, the site, the row's number and c, so
+    the backward pass, another batch, or another number of threads drop the
+    same. An entry for inference has no dropout.
+
+    The row's number is an operand, so that the caller says what a row is: the
+    vertex's place in the data set, say, pulled. Layers that must not drop the
+    same elements have different sites. With all arithmetic modulo 2^32,
+
+        mix(a):  a ^= a >> 16; a *= 0x7feb352d; a ^= a >> 15;
+                 a *= 0x846ca68b; a ^= a >> 16
+        key  = mix(mix(seed + 0x9e3779b9 site) + row)
+        kept = (mix(key + 0x9e3779b9 c) >> 1) < round(2^31 (1 - p))
+
+    Constraints: (C1) 0 <= p < 1; (C2) there is one number for each row, and one
+    seed, or one for each row.
+
+    ```mlir
+    %y = nn.dropout %x, %seed, %row {probability = 0.5, site = 1 : i32}
+        : tensor<?x256xf32>, tensor<i32>, tensor<?xi32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$input, NN_Integers:$seed, NN_Integers:$row,
+                       F64Attr:$probability,
+                       DefaultValuedAttr<I32Attr, "0">:$site);
+  let results = (outs NN_Rows:$result);
+  let assemblyFormat = [{
+    $input `,` $seed `,` $row attr-dict
+    `:` type($input) `,` type($seed) `,` type($row)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    /// An element is kept if its 31 random bits are less than this.
+    uint32_t getThreshold();
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Losses
 //===----------------------------------------------------------------------===//
@@ -131,8 +235,7 @@ def NN_SoftmaxCrossEntropyOp : NN_Op<"softmax_cross_entropy", [Pure,
   let description = [{
     `log sum exp(x - max x) + max x - x[label]`: a scalar, or one for each row
     of a batch. Rows whose label is negative have no label: their loss and its
-    adjoint are 0. So have rows whose label is no class, which is an error of
-    the data that a kernel cannot report; the runtime checks labels.
+    adjoint are 0. Those of rows whose label is no class are NaN.
 
     Constraints: (C1) logits have rank 1 or 2, with a static, non-empty last
     dimension; (C2) there is one label a row.
@@ -157,6 +260,9 @@ def NN_SoftmaxCrossEntropyAdjointOp : NN_Op<"softmax_cross_entropy_adjoint", [
   let description = [{
     `(softmax(x) - onehot(label)) * adjoint`; zeros in rows without a label.
 
+    Constraints: (C1) and (C2) as for `nn.softmax_cross_entropy`; (C3) there is
+    one adjoint a row.
+
     ```mlir
     %dx = nn.softmax_cross_entropy_adjoint %x, %label, %dl
         : tensor<?x5xf32>, tensor<?xi32>, tensor<?xf32>
@@ -168,6 +274,62 @@ def NN_SoftmaxCrossEntropyAdjointOp : NN_Op<"softmax_cross_entropy_adjoint", [
     $logits `,` $labels `,` $adjoint attr-dict
     `:` type($logits) `,` type($labels) `,` type($adjoint)
   }];
+  let hasVerifier = 1;
+}
+
+def NN_BinaryCrossEntropyOp : NN_Op<"binary_cross_entropy", [Pure,
+    InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+  let summary = "Negative log-probability of yes-or-no labels, by row.";
+  let description = [{
+    `log(1 + exp(-x))` for elements whose label is 1, `log(1 + exp(x))` for
+    those whose label is 0, nothing for those whose label is negative, summed
+    over each row: a scalar, or one for each row of a batch. Other labels make
+    it NaN.
+
+    Constraints: (C1) logits have rank 1 or 2, with a static, non-empty last
+    dimension; (C2) labels have the shape of the logits, or, if these have one
+    column, that without it.
+
+    ```mlir
+    %l = nn.binary_cross_entropy %x, %label : tensor<?x1xf32>, tensor<?xi32>
+    %m = nn.binary_cross_entropy %y, %tags : tensor<?x20xf32>, tensor<?x20xi32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$logits, NN_Labels:$labels);
+  let results = (outs NN_Rows:$loss);
+  let assemblyFormat = [{
+    $logits `,` $labels attr-dict `:` type($logits) `,` type($labels)
+  }];
+}
+
+def NN_BinaryCrossEntropyAdjointOp : NN_Op<"binary_cross_entropy_adjoint", [
+    Pure, AllTypesMatch<["logits", "result"]>,
+    DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+  let summary = "The adjoint of the logits of a binary_cross_entropy.";
+  let description = [{
+    `(sigmoid(x) - label) * adjoint`; zeros where there is no label.
+
+    Constraints: (C1) and (C2) as for `nn.binary_cross_entropy`; (C3) there is
+    one adjoint a row.
+
+    ```mlir
+    %dx = nn.binary_cross_entropy_adjoint %x, %label, %dl
+        : tensor<?x1xf32>, tensor<?xi32>, tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$logits, NN_Labels:$labels, NN_Rows:$adjoint);
+  let results = (outs NN_Rows:$result);
+  let assemblyFormat = [{
+    $logits `,` $labels `,` $adjoint attr-dict
+    `:` type($logits) `,` type($labels) `,` type($adjoint)
+  }];
+  let hasVerifier = 1;
 }
 
 def NN_CorrectOp : NN_Op<"correct", [Pure, InferTypeOpAdaptor,
@@ -267,12 +429,44 @@ def NN_TransposeOp : NN_Op<"transpose", [Pure, InferTypeOpAdaptor]> {
   let hasFolder = 1;
 }
 
+def NN_RowMatmulOp : NN_Op<"row_matmul", [Pure, InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+  let summary = "Product of each row with a matrix of its own.";
+  let description = [{
+    `y = x M`, or with `transposed` `y = x M^T`, where every row of a batch has
+    its own matrix: a value that a vertex computes, or a child's state. Where
+    all rows share one, `nn.matmul` is faster.
+
+    Constraints: (C1) x and M are one row and one matrix, or a batch of both, of
+    one element type; (C2) x has as many elements as M has rows (columns, if
+    transposed).
+
+    ```mlir
+    %y = nn.row_matmul %x, %M : tensor<16xf32>, tensor<16x32xf32>
+    %z = nn.row_matmul %ys, %Ms transposed
+        : tensor<?x32xf32>, tensor<?x16x32xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$input, NN_Rows:$matrix, UnitAttr:$transposed);
+  let results = (outs NN_Rows:$result);
+  let assemblyFormat = [{
+    $input `,` $matrix (`transposed` $transposed^)? attr-dict
+    `:` type($input) `,` type($matrix)
+  }];
+}
+
 def NN_OuterOp : NN_Op<"outer", [Pure, InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
-    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
   let summary = "Outer product of two rows.";
   let description = [{
-    `z[i, j] = x[i] y[j]`, by row of a batch: the adjoint of a product's weight.
+    `z[i, j] = x[i] y[j]`, by row of a batch: the adjoint of a product's weight,
+    of which all rows' are summed (`outer_sum`), or of a row's own matrix.
 
     Constraints: (C1) x and y are both one row or both a batch.
 
@@ -291,6 +485,8 @@ def NN_OuterSumOp : NN_Op<"outer_sum", [Pure, InferTypeOpAdaptor,
   let description = [{
     `x^T y`: the adjoint of a weight that is shared by all rows, as one large
     product. `sum_rows` of `outer` becomes this.
+
+    Constraints: (C1) x and y are batches of rows of one element type.
 
     ```mlir
     %dW = nn.outer_sum %xs, %dys : tensor<?x300xf32>, tensor<?x1280xf32>
@@ -337,6 +533,8 @@ def NN_CombineRowsOp : NN_Op<"combine_rows", [Pure,
     the id; at all other rows they are zeros and -1. Rows with negative ids
     belong to none.
 
+    Constraints: (C1) rows are a batch of rank 2, with one id each.
+
     ```mlir
     %sums, %owners = nn.combine_rows %rows by %ids
         : tensor<?x300xf32>, tensor<?xi32>
@@ -345,6 +543,7 @@ def NN_CombineRowsOp : NN_Op<"combine_rows", [Pure,
   let arguments = (ins NN_Rows:$rows, RankedTensorOf<[I32]>:$ids);
   let results = (outs NN_Rows:$sums, RankedTensorOf<[I32]>:$owners);
   let assemblyFormat = "$rows `by` $ids attr-dict `:` type($rows) `,` type($ids)";
+  let hasVerifier = 1;
 }
 
 def NN_UpdateRowsOp : NN_Op<"update_rows", [Pure,
@@ -353,6 +552,8 @@ def NN_UpdateRowsOp : NN_Op<"update_rows", [Pure,
   let description = [{
     Row `ids[i]` becomes `rows[i]`. No id may be there twice, negative ones
     excepted, which name no row.
+
+    Constraints: (C1) there is one id a row, and rows are rows of the table.
 
     ```mlir
     %E1 = nn.update_rows %E by %owners with %rows
@@ -366,6 +567,7 @@ def NN_UpdateRowsOp : NN_Op<"update_rows", [Pure,
     $table `by` $ids `with` $rows attr-dict
     `:` type($table) `,` type($ids) `,` type($rows)
   }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -148,7 +148,7 @@ def AddTrainStepPass : Pass<"add-train-step", "::mlir::ModuleOp"> {
     func.func @loss.gradient(%W: tensor<8xf32> {nn.param = "W"})
         -> (tensor<8xf32> {nn.output = "gradient.W", nn.gradient = "W"})
     ```
-    becomes
+    becomes, without clipping and decay,
     ```mlir
     func.func @train_step(%W: tensor<8xf32> {nn.param = "W"},
                           %rate: tensor<f32> {nn.input = "learning_rate"},
@@ -188,8 +188,14 @@ def ExpandScatterRowsPass : Pass<"expand-scatter-rows"> {
     becomes
     ```mlir
     %sums, %owners = nn.combine_rows %rows by %ids : tensor<?x8xf32>, tensor<?xi32>
-    %zeros = nn.elementwise() : () -> tensor<100x8xf32> { ... }
-    %copy = nn.elementwise(%sums) : (tensor<?x8xf32>) -> tensor<?x8xf32> { ... }
+    %zeros = nn.elementwise() : () -> tensor<100x8xf32> {
+      %0 = arith.constant dense<0.0> : tensor<100x8xf32>
+      nn.yield %0 : tensor<100x8xf32>
+    }
+    %copy = nn.elementwise(%sums) : (tensor<?x8xf32>) -> tensor<?x8xf32> {
+    ^bb0(%row: tensor<8xf32>):
+      nn.yield %row : tensor<8xf32>
+    }
     %dE = nn.update_rows %zeros by %owners with %copy
         : tensor<100x8xf32>, tensor<?xi32>, tensor<?x8xf32>
     ```

@@ -43,16 +43,19 @@ def DifferentiatePass : Pass<"differentiate", "::mlir::ModuleOp"> {
       %0 = arith.addf %h, %x : tensor<8xf32>
       %1 = math.tanh %0 : tensor<8xf32>
       vertex.scatter %1 : tensor<8xf32>
+      vertex.push "h" %1 : tensor<8xf32>
     }
     ```
     has the adjoint
     ```mlir
     vertex.func @f.adjoint() state(tensor<8xf32>) arity(1) reversed {
       %y = vertex.pull "state.0" : tensor<8xf32>
-      %d = vertex.gather_parents : tensor<8xf32>
-      %0 = nn.fill %y with 1.0 : tensor<8xf32>
-      %1 = arith.mulf %y, %y : tensor<8xf32>
-      %2 = arith.subf %0, %1 : tensor<8xf32>
+      %p = vertex.gather_parents : tensor<8xf32>
+      %q = vertex.pull "adjoint.h" : tensor<8xf32>
+      %d = arith.addf %p, %q : tensor<8xf32>
+      %0 = arith.mulf %y, %y : tensor<8xf32>
+      %1 = nn.fill %y with 1.0 : tensor<8xf32>
+      %2 = arith.subf %1, %0 : tensor<8xf32>
       %3 = arith.mulf %d, %2 : tensor<8xf32>
       vertex.push "adjoint.x" %3 : tensor<8xf32>
       vertex.scatter_child 0 %3 : tensor<8xf32>
