@@ -112,10 +112,14 @@ private:
     bufferNumbers.clear();
     weightNumbers.clear();
     Constants graphs, buffers, weights, phases;
-    for (auto [graph, arity] : llvm::zip(entry.getGraphs(), entry.getArities()))
-      graphs.push_back(structure(
-          {string(cast<StringAttr>(graph).getValue()), word(arity),
-           /*reverse_of=*/word(0), /*types=*/word(0), word(0), null()}));
+    for (auto [number, graph] : llvm::enumerate(entry.getGraphs())) {
+      int64_t reverseOf =
+          entry.getReverseOf() ? (*entry.getReverseOf())[number] : 0;
+      graphs.push_back(
+          structure({string(cast<StringAttr>(graph).getValue()),
+                     word(entry.getArities()[number]), word(reverseOf),
+                     /*types=*/word(0), word(0), null()}));
+    }
 
     SmallVector<model::BufferOp> ordered(
         entry.getBody().getOps<model::BufferOp>());
@@ -313,6 +317,14 @@ private:
                       "sum parents", 1, nullptr, 0,
                       sum.getTargetAt().getElements(), bytes);
         })
+        .Case([&](model::SumVerticesOp sum) {
+          return reduceVertices(ESPALIER_STEP_SUM_VERTICES, sum,
+                                "sum vertices");
+        })
+        .Case([&](model::MaxVerticesOp maximum) {
+          return reduceVertices(ESPALIER_STEP_MAX_VERTICES, maximum,
+                                "maximize vertices");
+        })
         .Case([&](model::SumRowsOp sum) {
           return step(ESPALIER_STEP_SUM_ROWS,
                       {operand(sum.getSource(), sum.getSourceAt()),
@@ -360,6 +372,15 @@ private:
                       module.getFunction(launch.getKernel()), 0,
                       launch.getFlops(), launch.getBytes());
         });
+  }
+
+  template <typename Op>
+  llvm::Constant *reduceVertices(uint32_t kind, Op op, StringRef text) {
+    return step(kind,
+                {operand(op.getSource(), op.getSourceAt()),
+                 operand(op.getTarget(), op.getTargetAt())},
+                text, 1, nullptr, 0, op.getTargetAt().getElements(),
+                2 * rowBytes(op.getTarget(), op.getTargetAt()));
   }
 
   static std::string describe(model::OperandAttr at) {
