@@ -467,6 +467,9 @@ espalier::translateModelToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
     function.addFnAttr("prefer-vector-width",
                        std::to_string(processor.vectorBits));
     function.addFnAttr(llvm::Attribute::NoUnwind);
+    // A loop that fills with zeros must not become a call of memset: a model's
+    // library links with nothing.
+    function.addFnAttr("no-builtins");
   }
   if (failed(ModelEmitter(*translated, name, processor).emit(module)))
     return nullptr;
