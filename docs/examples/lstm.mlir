@@ -9,6 +9,9 @@
 //
 // Entry `classify`: `logits` and `last` (the last token's h; zeros for an empty
 // sequence), a row a sequence, and `hidden`, a row a token.
+// Entry `loss`, to train by: the cross entropy of the label of every token (-1:
+// it has none; to classify sequences, label their last tokens), and whether each
+// token is classified correctly.
 
 vertex.func @lstm(%W: tensor<300x1024xf32>, %U: tensor<256x1024xf32>,
                   %b: tensor<1024xf32>)
@@ -62,4 +65,29 @@ func.func @classify(
       : tensor<?x256xf32>, tensor<256x5xf32>, tensor<5xf32>
   return %logits, %last, %hidden
       : tensor<?x5xf32>, tensor<?x256xf32>, tensor<?x256xf32>
+}
+
+func.func @loss(
+    %sequences: !vertex.graph {nn.input = "sequences"},
+    %word: tensor<?xi32> {nn.input = "word"},
+    %label: tensor<?xi32> {nn.input = "label"},
+    %embedding: tensor<20000x300xf32> {nn.param = "embedding"},
+    %W: tensor<300x1024xf32> {nn.param = "W"},
+    %U: tensor<256x1024xf32> {nn.param = "U"},
+    %b: tensor<1024xf32> {nn.param = "b"},
+    %head_W: tensor<256x5xf32> {nn.param = "head.W"},
+    %head_b: tensor<5xf32> {nn.param = "head.b"})
+    -> (tensor<?xf32> {nn.output = "loss"},
+        tensor<?xi32> {nn.output = "correct"}) {
+  %x = nn.embedding %embedding[%word] : tensor<20000x300xf32>, tensor<?xi32>
+  %hidden = vertex.apply @lstm(%W, %U, %b) over %sequences
+      pull("word" = %x) -> "hidden"
+      : (tensor<300x1024xf32>, tensor<256x1024xf32>, tensor<1024xf32>),
+        (tensor<?x300xf32>) -> tensor<?x256xf32>
+  %logits = nn.dense %hidden, %head_W, %head_b
+      : tensor<?x256xf32>, tensor<256x5xf32>, tensor<5xf32>
+  %loss = nn.softmax_cross_entropy %logits, %label
+      : tensor<?x5xf32>, tensor<?xi32>
+  %correct = nn.correct %logits, %label : tensor<?x5xf32>, tensor<?xi32>
+  return %loss, %correct : tensor<?xf32>, tensor<?xi32>
 }

@@ -49,11 +49,28 @@ static StringRef describe(Rows rows) {
   }
 }
 
-FailureOr<RowSpaces> RowSpaces::compute(func::FuncOp function) {
-  RowSpaces spaces;
+void RowSpaces::numberGraphs(func::FuncOp function) {
   for (Value argument : function.getArguments())
     if (isa<vertex::GraphType>(argument.getType()))
-      spaces.graphs.try_emplace(argument, spaces.graphs.size());
+      graphs.try_emplace(argument, graphs.size());
+  graphArguments = graphs.size();
+  function.walk([&](vertex::ReverseOp reverse) {
+    graphs.try_emplace(reverse.getResult(), graphs.size());
+  });
+}
+
+RowSpace RowSpaces::at(Value graph, Rows rows) const {
+  if (rows == Rows::structures)
+    return {rows, 0};
+  if (auto reverse = graph.getDefiningOp<vertex::ReverseOp>())
+    if (rows == Rows::caller)
+      graph = reverse.getGraph();
+  return {rows, graphs.lookup(graph)};
+}
+
+FailureOr<RowSpaces> RowSpaces::compute(func::FuncOp function) {
+  RowSpaces spaces;
+  spaces.numberGraphs(function);
   WalkResult result = function.walk([&](Operation *op) {
     if (isa<nn::ElementwiseOp>(op->getParentOp()))
       return WalkResult::advance();
@@ -70,9 +87,9 @@ FailureOr<RowSpaces> RowSpaces::compute(func::FuncOp function) {
           spaces.classes.getOrInsertLeaderValue(argument.getAsOpaquePointer());
       if (spaces.spaces.contains(leader))
         continue;
-      if (spaces.graphs.size() != 1)
+      if (spaces.graphArguments != 1)
         return function.emitOpError("has ")
-               << spaces.graphs.size()
+               << spaces.graphArguments
                << " graph arguments, and nothing says whose rows argument #"
                << cast<BlockArgument>(argument).getArgNumber() << " has";
       spaces.spaces[leader] = RowSpace{Rows::caller, 0};
@@ -95,9 +112,6 @@ int64_t RowSpaces::graphNumber(Value value) const {
 
 LogicalResult RowSpaces::visit(Operation *op) {
   using namespace vertex;
-  auto at = [&](Value graph, Rows rows) {
-    return RowSpace{rows, graphs.lookup(graph)};
-  };
   auto both = [&](LogicalResult a, LogicalResult b) {
     return success(succeeded(a) && succeeded(b));
   };
@@ -112,10 +126,11 @@ LogicalResult RowSpaces::visit(Operation *op) {
             fix(push.getRows(), at(push.getGraph(), Rows::vertices), op),
             fix(push.getResult(), at(push.getGraph(), Rows::caller), op));
       })
-      .Case([&](RootsOp roots) {
+      .Case<RootsOp, SegmentSumOp, SegmentMaxOp>([&](auto readout) {
         return both(
-            fix(roots.getRows(), at(roots.getGraph(), Rows::caller), op),
-            fix(roots.getResult(), at(roots.getGraph(), Rows::structures), op));
+            fix(readout.getRows(), at(readout.getGraph(), Rows::caller), op),
+            fix(readout.getResult(), at(readout.getGraph(), Rows::structures),
+                op));
       })
       .Case([&](RootRowsOp roots) {
         return both(
@@ -211,18 +226,18 @@ LogicalResult RowSpaces::visit(Operation *op) {
             fix(child.getResult(),
                 at(child.getGraph(), rowsAt(child.getPlace())), op));
       })
-      .Case([&](AtRootsOp roots) {
+      .Case<AtRootsOp, SpreadStructuresOp>([&](auto spread) {
         return both(
-            fix(roots.getRows(), at(roots.getGraph(), Rows::structures), op),
-            fix(roots.getResult(), at(roots.getGraph(), Rows::caller), op));
+            fix(spread.getRows(), at(spread.getGraph(), Rows::structures), op),
+            fix(spread.getResult(), at(spread.getGraph(), Rows::caller), op));
       })
       .Case([&](GatherRowsOp gather) {
         auto tasks = gather->getParentOfType<TasksOp>();
         return fix(gather.getResult(),
                    at(tasks.getGraph(), rowsAt(tasks.getPlace())), op);
       })
-      .Case<vertex::YieldOp, func::ReturnOp, func::FuncOp, tensor::DimOp>(
-          [&](Operation *) { return success(); })
+      .Case<ReverseOp, vertex::YieldOp, func::ReturnOp, func::FuncOp,
+            tensor::DimOp>([&](Operation *) { return success(); })
       .Case([&](tensor::ExtractSliceOp slice) {
         if (!nn::isRowsType(slice.getType()))
           return success();

@@ -7,9 +7,9 @@
 
 #include "espalier/Reference/Interpreter.h"
 
-#include "Operators.h"
+#include "Graphs.h"
 
-#include "espalier/Dialect/Vertex/IR/Vertex.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <algorithm>
 #include <deque>
@@ -292,75 +292,6 @@ static FailureOr<ArrayPtr> readRoots(Operation *op, const Array &rows,
 }
 
 //===----------------------------------------------------------------------===//
-// Structures
-//===----------------------------------------------------------------------===//
-
-/// Checks that children are vertices of the same structure, and that there are
-/// no more of them than an apply of `entry` reads.
-static LogicalResult verifyStructures(func::FuncOp entry,
-                                      const Structures &structures) {
-  vertex::FuncOp widest;
-  entry.walk([&](vertex::ApplyOp apply) {
-    auto function = SymbolTable::lookupNearestSymbolFrom<vertex::FuncOp>(
-        apply, apply.getCalleeAttr());
-    if (!widest || function.getArity() > widest.getArity())
-      widest = function;
-  });
-  Context context{structures};
-  for (int64_t k = 0; k != structures.count(); ++k)
-    for (int64_t v = structures.offsets[k]; v != structures.offsets[k + 1];
-         ++v) {
-      const std::vector<int32_t> &children = structures.children[v];
-      std::string where = context.describe(v, structures.vertices());
-      for (int32_t child : children)
-        if (child != -1 && (child < structures.offsets[k] ||
-                            child >= structures.offsets[k + 1]))
-          return entry.emitError()
-                 << where << " has a child outside of its structure";
-      // A function without child slots takes any structure.
-      if (widest && widest.getArity() != 0 &&
-          children.size() > widest.getArity())
-        return widest.emitError()
-               << where << " has " << children.size() << " children, but @"
-               << widest.getSymName() << " has arity " << widest.getArity();
-    }
-  return success();
-}
-
-/// All vertices, each after its children.
-static FailureOr<std::vector<int64_t>>
-childrenFirst(func::FuncOp entry, const Structures &structures) {
-  int64_t count = structures.vertices();
-  std::vector<std::vector<int64_t>> parents(count);
-  std::vector<int64_t> waiting(count, 0);
-  for (int64_t v = 0; v != count; ++v)
-    for (int32_t child : structures.children[v])
-      if (child >= 0) {
-        parents[child].push_back(v);
-        ++waiting[v];
-      }
-
-  std::vector<int64_t> order;
-  std::deque<int64_t> ready;
-  for (int64_t v = 0; v != count; ++v)
-    if (waiting[v] == 0)
-      ready.push_back(v);
-  while (!ready.empty()) {
-    int64_t v = ready.front();
-    ready.pop_front();
-    order.push_back(v);
-    for (int64_t parent : parents[v])
-      if (--waiting[parent] == 0)
-        ready.push_back(parent);
-  }
-  for (int64_t v = 0; v != count; ++v)
-    if (waiting[v] != 0)
-      return entry.emitError() << Context{structures}.describe(v, count)
-                               << " is in a cycle or has one below it";
-  return order;
-}
-
-//===----------------------------------------------------------------------===//
 // Entries
 //===----------------------------------------------------------------------===//
 
@@ -371,9 +302,7 @@ static LogicalResult bindArguments(func::FuncOp entry,
   unsigned graphs = 0;
   for (BlockArgument argument : entry.getArguments()) {
     if (isa<vertex::GraphType>(argument.getType())) {
-      if (++graphs > 1)
-        return entry.emitOpError("has several graph arguments; the interpreter "
-                                 "runs functions with one");
+      ++graphs;
       continue;
     }
     if (next == arguments.size())
@@ -389,36 +318,49 @@ static LogicalResult bindArguments(func::FuncOp entry,
   if (next != arguments.size() || next + graphs != entry.getNumArguments())
     return entry.emitOpError("expects ")
            << entry.getNumArguments() - graphs
-           << " arguments besides the graph, but got " << arguments.size();
+           << " arguments besides graphs, but got " << arguments.size();
   return success();
 }
 
 FailureOr<std::vector<Array>>
-reference::interpret(func::FuncOp entry, const Structures &structures,
+reference::interpret(func::FuncOp entry, ArrayRef<Structures> structures,
                      std::vector<Array> arguments) {
   if (entry.isExternal() || !entry.getBody().hasOneBlock())
     return entry.emitOpError("has ")
            << (entry.isExternal() ? "no body" : "control flow")
            << ", which the interpreter does not support";
   Values values;
-  if (failed(bindArguments(entry, std::move(arguments), values)) ||
-      failed(verifyStructures(entry, structures)))
+  if (failed(bindArguments(entry, std::move(arguments), values)))
     return failure();
-  FailureOr<std::vector<int64_t>> order = childrenFirst(entry, structures);
-  if (failed(order))
+  FailureOr<Graphs> graphs = Graphs::bind(entry, structures);
+  if (failed(graphs))
     return failure();
 
-  Context context{structures};
+  // Of rows outside of applies nothing says whose they are.
+  Structures none;
+  Context context{structures.size() == 1 ? structures.front() : none};
   for (Operation &op : entry.getBody().front().without_terminator()) {
+    if (isa<vertex::ReverseOp>(op))
+      continue;
     if (auto apply = dyn_cast<vertex::ApplyOp>(op)) {
       FailureOr<SmallVector<ArrayPtr>> pushed =
-          Application(apply, structures, values).run(*order);
+          Application(apply, graphs->structures(apply.getGraph()), values)
+              .run(graphs->childrenFirst(apply.getGraph()));
       if (failed(pushed))
         return failure();
       values.set(apply.getResults(), *pushed);
     } else if (isa<vertex::RootsOp, vertex::AtRootsOp>(op)) {
       FailureOr<ArrayPtr> rows =
-          readRoots(&op, *values.get(op.getOperand(1)), structures);
+          readRoots(&op, *values.get(op.getOperand(1)),
+                    graphs->structures(op.getOperand(0)));
+      if (failed(rows))
+        return failure();
+      values.set(op.getResult(0), *rows);
+    } else if (isa<vertex::SegmentSumOp, vertex::SegmentMaxOp,
+                   vertex::SpreadStructuresOp>(op)) {
+      FailureOr<ArrayPtr> rows =
+          readStructures(&op, *values.get(op.getOperand(1)),
+                         graphs->structures(op.getOperand(0)));
       if (failed(rows))
         return failure();
       values.set(op.getResult(0), *rows);

@@ -81,3 +81,54 @@ func.func @no_graph(%x: tensor<?x8xf32> {nn.input = "x"}) {
 func.func @two_graphs(%a: !vertex.graph {nn.input = "a"}, %b: !vertex.graph {nn.input = "b"}, %x: tensor<?x8xf32> {nn.input = "x"}) {
   return
 }
+
+// -----
+
+// A graph and its reverse have the same rows in the caller's order, and
+// structures are the same of all graphs: no error.
+func.func @same_rows(%g: !vertex.graph {nn.input = "g"}, %d: !vertex.graph {nn.input = "d"},
+                     %x: tensor<?x8xf32> {nn.input = "x"}, %y: tensor<?x8xf32> {nn.input = "y"})
+    -> (tensor<?x16xf32> {nn.output = "z"}, tensor<?x16xf32> {nn.output = "s"}) {
+  %r = vertex.reverse %g : !vertex.graph
+  %0 = vertex.pull_rows %r, %x : tensor<?x8xf32>
+  %1 = vertex.push_rows %r, %0 : tensor<?x8xf32>
+  %2 = vertex.pull_rows %g, %x : tensor<?x8xf32>
+  %3 = tensor.concat dim(1) %1, %x : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x16xf32>
+  %4 = vertex.segment_sum %r, %x : tensor<?x8xf32>
+  %5 = vertex.roots %d, %y : tensor<?x8xf32>
+  %6 = tensor.concat dim(1) %4, %5 : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x16xf32>
+  return %3, %6 : tensor<?x16xf32>, tensor<?x16xf32>
+}
+
+// -----
+
+// In schedule order they have not.
+func.func @other_schedule(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x8xf32> {nn.input = "x"}) {
+  %r = vertex.reverse %g : !vertex.graph
+  %0 = vertex.pull_rows %g, %x : tensor<?x8xf32>
+  %1 = vertex.pull_rows %r, %x : tensor<?x8xf32>
+  // expected-error @+1 {{mixes rows of all vertices of graph #0 with rows of all vertices of graph #1}}
+  %2 = tensor.concat dim(1) %0, %1 : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x16xf32>
+  return
+}
+
+// -----
+
+// What is spread over the vertices of one graph are not those of the other.
+func.func @spread_over_another(%g: !vertex.graph {nn.input = "g"}, %d: !vertex.graph {nn.input = "d"},
+                               %x: tensor<?x8xf32> {nn.input = "x"}) {
+  %0 = vertex.segment_max %g, %x : tensor<?x8xf32>
+  %1 = vertex.spread_structures %d, %0 : tensor<?x8xf32>
+  // expected-error @+1 {{mixes rows of the vertices in the caller's order of graph #0 with rows of the vertices in the caller's order of graph #1}}
+  %2 = tensor.concat dim(1) %x, %1 : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x16xf32>
+  return
+}
+
+// -----
+
+// A reverse is no argument: with one argument it is still clear whose rows an
+// input has.
+func.func @one_graph_and_its_reverse(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x8xf32> {nn.input = "x"}) -> (tensor<?x8xf32> {nn.output = "y"}) {
+  %r = vertex.reverse %g : !vertex.graph
+  return %x : tensor<?x8xf32>
+}

@@ -383,3 +383,110 @@ func.func @narrow_rows(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x0xf32> {
   }
   return %0, %1 : tensor<?x0xf32>, tensor<?xf64>
 }
+
+// -----
+
+// The reverse has a schedule of its own. What is pulled over it and an argument
+// is read where the caller has it; what is computed in the schedule of the one,
+// and read in that of the other, is brought into the caller's order, once.
+// CHECK-LABEL: model.entry @two_directions graphs ["g", "g reversed"] arities [0, 3] reverse_of [0, 1] {
+// CHECK-DAG: %[[X:.*]] = model.buffer input "x" rows caller of 0
+// CHECK-DAG: %[[H:.*]] = model.buffer output "h" rows caller of 0
+// CHECK: %[[ALL:.*]] = model.buffer dynamic "" rows vertices of 1
+// CHECK: %[[STATE:.*]] = model.buffer dynamic "" rows vertices of 1
+// CHECK: %[[PUSHED:.*]] = model.buffer dynamic "" rows caller of 0
+// CHECK: %[[BOTH:.*]] = model.buffer scratch "" rows vertices of 0
+// CHECK: %[[AGAIN:.*]] = model.buffer dynamic "" rows caller of 0
+// CHECK: %[[LAST:.*]] = model.buffer dynamic "" rows caller of 0
+// CHECK: model.phase "path" rows tasks of 1 {
+// CHECK-NEXT: model.launch @two_directions.kernel0(%[[STATE]], %[[X]], %[[STATE]]) at [#model.at<child 0, 0 for 8>, #model.at<caller 0, 0 for 8>, #model.at<row 0, 0 for 8>]
+// CHECK: model.phase "lazy" rows vertices of 1 {
+// CHECK-NEXT: model.copy %[[STATE]] <row 0, 0 for 8> to %[[PUSHED]] <caller 0, 0 for 8>
+// CHECK-NEXT: }
+// CHECK: model.phase "lazy" rows vertices of 0 {
+// CHECK-NEXT: model.launch @two_directions.kernel1(%[[PUSHED]], %[[X]], %[[BOTH]]) at [#model.at<caller 0, 0 for 8>, #model.at<caller 0, 0 for 8>, #model.at<row 0, 0 for 8>]
+// CHECK-NEXT: model.copy %[[BOTH]] <row 0, 0 for 8> to %[[AGAIN]] <caller 0, 0 for 8>
+// CHECK-NEXT: }
+// CHECK: model.phase "lazy leaves" rows leaves of 1 {
+// CHECK-NEXT: model.copy %[[AGAIN]] <caller 0, 0 for 8> to %[[ALL]] <row 0, 0 for 8>
+// CHECK: model.phase "lazy" rows inner of 1 {
+// CHECK-NEXT: model.copy %[[AGAIN]] <caller 0, 0 for 8> to %[[ALL]] <row 0, 0 for 8>
+// CHECK: model.phase "lazy" rows vertices of 1 {
+// CHECK-NEXT: model.copy %[[ALL]] <row 0, 0 for 8> to %[[LAST]] <caller 0, 0 for 8>
+// CHECK: model.phase "lazy" rows vertices of 0 {
+// CHECK-NEXT: model.copy %[[LAST]] <caller 0, 0 for 8> to %[[H]] <caller 0, 0 for 8>
+func.func @two_directions(%g: !vertex.graph {nn.input = "g"},
+                          %x: tensor<?x8xf32> {nn.input = "x"})
+    -> (tensor<?x8xf32> {nn.output = "h"}) {
+  %r = vertex.reverse %g {vertex.arity = 3 : i64} : !vertex.graph
+  %e = vertex.pull_rows %r, %x : tensor<?x8xf32>
+  %s = vertex.tasks %r arity 1 eager(%e : tensor<?x8xf32>) states 1 -> (tensor<?x8xf32>) {
+  ^bb0(%done: tensor<?x8xf32>, %t: tensor<?x8xf32>):
+    %c = vertex.gather_rows %done[0] : tensor<?x8xf32>
+    %n = nn.elementwise(%c, %t) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32> {
+    ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+      %0 = arith.addf %a, %b : tensor<8xf32>
+      nn.yield %0 : tensor<8xf32>
+    }
+    vertex.yield(%n) : tensor<?x8xf32>
+  }
+  %b = vertex.push_rows %r, %s : tensor<?x8xf32>
+  %both = nn.elementwise(%b, %x) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32> {
+  ^bb0(%p: tensor<8xf32>, %q: tensor<8xf32>):
+    %0 = arith.mulf %p, %q : tensor<8xf32>
+    nn.yield %0 : tensor<8xf32>
+  }
+  %back = vertex.pull_rows %r, %both at inner : tensor<?x8xf32>
+  %leaf = vertex.pull_rows %r, %both at leaves : tensor<?x8xf32>
+  %all = vertex.join_rows %leaf, %back : tensor<?x8xf32>
+  %h = vertex.push_rows %r, %all : tensor<?x8xf32>
+  return %h : tensor<?x8xf32>
+}
+
+// -----
+
+// From the structures of one graph to the vertices of another, and back. A
+// readout finds vertices in the caller's order as well as in schedule order.
+// CHECK-LABEL: model.entry @decoder graphs ["enc", "dec"] arities [0, 0] {
+// CHECK-DAG: %[[X:.*]] = model.buffer input "x" rows caller of 0
+// CHECK-DAG: %[[Y:.*]] = model.buffer input "y" rows caller of 1
+// CHECK-DAG: %[[SUM:.*]] = model.buffer output "sum" rows structures of 0
+// CHECK-DAG: %[[MAX:.*]] = model.buffer output "max" rows structures of 0
+// CHECK: %[[ROOTS:.*]] = model.buffer dynamic "" rows structures of 0
+// CHECK: %[[PRODUCT:.*]] = model.buffer dynamic "" rows vertices of 1
+// CHECK: model.phase "structures" rows structures of 0 {
+// CHECK-NEXT: model.copy %[[X]] <caller_root 0, 0 for 8> to %[[ROOTS]] <row 0, 0 for 8>
+// CHECK: model.phase "eager" rows vertices of 1 {
+// CHECK-NEXT: model.launch @decoder.kernel0(%[[Y]], %[[ROOTS]], %[[PRODUCT]]) at [#model.at<caller 0, 0 for 8>, #model.at<structure 0, 0 for 8>, #model.at<row 0, 0 for 8>]
+// CHECK: model.phase "structures" rows structures of 0 {
+// CHECK-NEXT: model.sum_vertices %[[PRODUCT]] <row 0, 0 for 8> to %[[SUM]] <row 0, 0 for 8>
+// CHECK-NEXT: model.max_vertices %[[X]] <row 0, 0 for 8> to %[[MAX]] <row 0, 0 for 8>
+func.func @decoder(%enc: !vertex.graph {nn.input = "enc"}, %dec: !vertex.graph {nn.input = "dec"},
+                   %x: tensor<?x8xf32> {nn.input = "x"}, %y: tensor<?x8xf32> {nn.input = "y"})
+    -> (tensor<?x8xf32> {nn.output = "z"}, tensor<?x8xf32> {nn.output = "sum"}, tensor<?x8xf32> {nn.output = "max"}) {
+  %r = vertex.roots %enc, %x : tensor<?x8xf32>
+  %c = vertex.spread_structures %dec, %r : tensor<?x8xf32>
+  %z = nn.elementwise(%y, %c) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32> {
+  ^bb0(%p: tensor<8xf32>, %q: tensor<8xf32>):
+    %0 = arith.mulf %p, %q : tensor<8xf32>
+    nn.yield %0 : tensor<8xf32>
+  }
+  %sum = vertex.segment_sum %dec, %z : tensor<?x8xf32>
+  %max = vertex.segment_max %enc, %x : tensor<?x8xf32>
+  return %z, %sum, %max : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
+}
+
+// -----
+
+// Ids are read by row or through the caller's order; those of roots are copied.
+// CHECK-LABEL: model.entry @ids_of_roots
+// CHECK: %[[IDS:.*]] = model.buffer input "ids"
+// CHECK: %[[COPY:.*]] = model.buffer scratch "" rows structures of 0 : tensor<i32>
+// CHECK: model.copy %[[IDS]] <caller_root 0, 0 for 1> to %[[COPY]] <row 0, 0 for 1>
+// CHECK-NEXT: model.embed %{{.*}} <shared 0, 0 for 800> by %[[COPY]] <row 0, 0 for 1>
+func.func @ids_of_roots(%g: !vertex.graph {nn.input = "g"}, %ids: tensor<?xi32> {nn.input = "ids"},
+                        %table: tensor<100x8xf32> {nn.param = "table"}) -> (tensor<?x8xf32> {nn.output = "y"}) {
+  %r = vertex.roots %g, %ids : tensor<?xi32>
+  %y = nn.embedding %table[%r] : tensor<100x8xf32>, tensor<?xi32>
+  return %y : tensor<?x8xf32>
+}

@@ -21,6 +21,9 @@ class Checker:
     def __init__(self, model, folder):
         self.model, self.folder = model, folder
         self.arity = 2 if model.startswith("tree") else 1
+        self.per_vertex = {"hidden"}
+        if model == "bilstm":
+            self.per_vertex.add("logits")
         self.failures = 0
         self.runs = 0
         self.worst = {"f32": 0.0, "f64": 0.0}
@@ -98,6 +101,11 @@ class Checker:
     def check_mixed(self, variant, count, interpret, ablations):
         library, weights, file = self.prepare(variant)
         structures = forests.mixed(11, count, self.arity)
+        if self.model == "bilstm":  # Reversed, a vertex has one child, too.
+            structures = [
+                lists for lists in structures
+                if all(len(above) < 2 for above in references.parents(lists))
+            ]  # fmt: skip
         words = forests.words(12, structures, variant.table)
         path = self.path("mixed.jsonl")
         forests.write(path, structures, words)
@@ -124,12 +132,12 @@ class Checker:
         for flags in ablations:
             check(model=self.compile(variant, *flags))
 
-        order = np.random.default_rng(13).permutation(count)
+        order = np.random.default_rng(13).permutation(len(structures))
         permuted = self.path("permuted.jsonl")
         forests.write(
             permuted, [structures[k] for k in order], [words[k] for k in order]
         )
-        check(data=permuted, rows=permute(expected, structures, order))
+        check(data=permuted, rows=self.permute(expected, structures, order))
 
         few = structures[:interpret]
         rows = sum(map(len, few))
@@ -138,10 +146,19 @@ class Checker:
             "--limit", str(interpret),
         )  # fmt: skip
         expected = {
-            name: value[: rows if name == "hidden" else len(few)]
+            name: value[: rows if name in self.per_vertex else len(few)]
             for name, value in expected.items()
         }
         self.compare(f"{variant.name} interpreted", found, expected, "f64")
+
+    def permute(self, results, structures, order):
+        ends = np.cumsum([len(lists) for lists in structures])
+        rows = [np.arange(ends[k] - len(structures[k]), ends[k]) for k in order]
+        rows = np.concatenate(rows)
+        return {
+            name: value[rows if name in self.per_vertex else order]
+            for name, value in results.items()
+        }
 
     def check_deep(self, variant):
         """A chain of 100,000 vertices, and for trees the deepest of that many;
@@ -185,24 +202,14 @@ class Checker:
         print(f"{what}: {len(structures)} structures")
 
 
-def permute(results, structures, order):
-    ends = np.cumsum([len(lists) for lists in structures])
-    rows = [np.arange(ends[k] - len(structures[k]), ends[k]) for k in order]
-    rows = np.concatenate(rows)
-    return {
-        name: value[rows if name == "hidden" else order]
-        for name, value in results.items()
-    }
-
-
 def main():
     model, folder = sys.argv[1:]
     data = os.environ.get("ESPALIER_TEST_DATA", "")
     checker = Checker(model, folder)
 
     def variant(state, embedding, table, dtype):
-        # Tree-FC adds the embedding to the state.
-        width = state if model == "tree_fc" else embedding
+        # In these an embedding is as wide as the state.
+        width = state if model in ["tree_fc", "stacked_lstm"] else embedding
         return models.Variant(model, state, width, table, dtype)
 
     full = models.Variant(model)

@@ -1,4 +1,4 @@
-# The four models of docs/examples, written down again: NumPy, float64, from
+# The models of docs/examples, written down again: NumPy, float64, from
 # their equations. Nothing here knows the compiler or the runtime.
 #
 # `structures` is a list of child lists, as in the JSON lines format; `x` has
@@ -18,6 +18,7 @@ class Levels:
     """The vertices of a forest by height, with their children."""
 
     def __init__(self, structures, arity):
+        self.structures, self.arity = structures, arity
         self.vertices = sum(len(lists) for lists in structures)
         # Absent children are row `vertices`, which stays zeros.
         children = np.full((self.vertices, arity), self.vertices)
@@ -39,6 +40,20 @@ class Levels:
         order = np.argsort(heights, kind="stable")
         cuts = np.searchsorted(heights[order], np.arange(1, heights.max(initial=0) + 1))
         self.levels = [(rows, children[rows]) for rows in np.split(order, cuts)]
+
+    def reversed(self):
+        """The same vertices; their children are their parents here."""
+        return Levels([parents(lists) for lists in self.structures], self.arity)
+
+
+def parents(lists):
+    """For each vertex its parents, in order, once for each slot."""
+    result = [[] for _ in lists]
+    for v, children in enumerate(lists):
+        for child in children:
+            if child not in (None, -1):
+                result[child].append(v)
+    return result
 
 
 def children_first(lists):
@@ -98,20 +113,44 @@ def tree_fc(graph, p, words):
 
 
 def lstm(graph, p, words):
-    x = embed(p["embedding"], words) @ p["W"] + p["b"]
-    n = p["U"].shape[0]
+    x = embed(p["embedding"], words)
+    return sequence_results(graph, p, lstm_states(graph, x, p["W"], p["U"], p["b"]))
+
+
+def bilstm(graph, p, words):
+    x = embed(p["embedding"], words)
+    directions = [("forward", graph), ("backward", graph.reversed())]
+    both = [
+        lstm_states(over, x, *(p[f"{name}.{part}"] for part in "WUb"))
+        for name, over in directions
+    ]
+    hidden = np.hstack(both)[:-1]
+    return {"logits": hidden @ p["head.W"] + p["head.b"], "hidden": hidden}
+
+
+def stacked_lstm(graph, p, words):
+    x = embed(p["embedding"], words)
+    for layer in "12":
+        h = lstm_states(graph, x, *(p[f"{layer}.{part}"] for part in "WUb"))
+        x = h[:-1]
+    return tree_results(graph, p, h)
+
+
+def lstm_states(graph, x, W, U, b):
+    x = x @ W + b
+    n = U.shape[0]
     h = np.zeros((graph.vertices + 1, n))
     c = np.zeros((graph.vertices + 1, n))
     for rows, children in graph.levels:
         before = children[:, 0]
-        gates = x[rows] + h[before] @ p["U"]
+        gates = x[rows] + h[before] @ U
         i = sigmoid(gates[:, :n])
         f = sigmoid(gates[:, n : 2 * n])
         g = np.tanh(gates[:, 2 * n : 3 * n])
         o = sigmoid(gates[:, 3 * n :])
         c[rows] = f * c[before] + i * g
         h[rows] = o * np.tanh(c[rows])
-    return sequence_results(graph, p, h)
+    return h
 
 
 def gru(graph, p, words):
@@ -137,3 +176,32 @@ def sequence_results(graph, p, h):
     last = h[graph.roots].reshape(-1, h.shape[1])
     logits = last @ p["head.W"] + p["head.b"]
     return {"logits": logits, "last": last, "hidden": h[:-1]}
+
+
+def losses(model, graph, p, words, labels):
+    """What the entry `loss` of an example returns."""
+    hidden = globals()[model](graph, p, words)["hidden"]
+    logits = hidden @ p["head.W"] + p["head.b"]
+    labels = np.array(labels, dtype=int)
+    if model == "stacked_lstm":
+        labels = next_words(graph, words)
+    rows = np.arange(len(labels))
+    top = logits.max(axis=1, initial=-np.inf, keepdims=True)
+    logits -= top
+    sums = np.log(np.exp(logits).sum(axis=1))
+    known = labels >= 0
+    loss = np.where(known, sums - logits[rows, labels], 0)
+    correct = np.where(known, logits.argmax(axis=1) == labels, -1)
+    return {"loss": loss, "correct": correct}
+
+
+def next_words(graph, words):
+    """The word of each vertex's only parent; -1 if it has none."""
+    result = np.full(graph.vertices, -1)
+    first = 0
+    for lists in graph.structures:
+        for v, above in enumerate(parents(lists)):
+            if above:
+                result[first + v] = words[first + above[0]]
+        first += len(lists)
+    return result

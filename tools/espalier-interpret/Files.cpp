@@ -148,40 +148,76 @@ static Weights makeWeights(const Options &options, const Entry &entry) {
 // Inputs and fields
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// The structures of a graph argument: those of the file, and the first of
+/// them, which are evaluated.
+struct Graph {
+  std::string name;
+  Forest whole;
+  Forest part;
+};
+} // namespace
+
 /// The first rows of an input, as many as the structures that are evaluated
-/// have. An input has a row a vertex or a row a structure of the whole file.
+/// have. An input has a row a vertex or a row a structure of a whole file.
 static Tensor firstRows(const std::string &name, Tensor tensor,
-                        const Forest &whole, const Forest &part) {
-  int64_t rows = tensor.shape.empty() ? -1 : tensor.shape[0];
-  if (rows != whole.vertices() && rows != whole.structures())
-    fail(ESPALIER_INVALID_ARGUMENT,
-         "--input %s has the shape %s, expected %lld rows, one a vertex, or "
-         "%lld, one a structure",
+                        const std::vector<Graph> &graphs) {
+  int64_t rows = tensor.shape.empty() ? -1 : tensor.shape[0], first = -1;
+  auto match = [&](int64_t whole, int64_t part) {
+    if (rows != whole)
+      return;
+    if (first >= 0 && first != part)
+      fail(ESPALIER_UNSUPPORTED,
+           "--limit cannot cut --input %s: its %lld rows may be those of "
+           "vertices or of structures, or of one graph or another",
+           name.c_str(), (long long)rows);
+    first = part;
+  };
+  std::string expected;
+  for (const Graph &graph : graphs) {
+    match(graph.whole.vertices(), graph.part.vertices());
+    match(graph.whole.structures(), graph.part.structures());
+    expected += format("%s%lld rows, one a vertex, or %lld, one a structure",
+                       expected.empty() ? "" : ", or ",
+                       (long long)graph.whole.vertices(),
+                       (long long)graph.whole.structures());
+  }
+  if (first < 0)
+    fail(ESPALIER_INVALID_ARGUMENT, "--input %s has the shape %s, expected %s",
          name.c_str(), shapeString(tensor.shape, tensor.dtype).c_str(),
-         (long long)whole.vertices(), (long long)whole.structures());
-  if (whole.vertices() == whole.structures() &&
-      part.vertices() != part.structures())
-    fail(ESPALIER_UNSUPPORTED,
-         "--limit cannot cut --input %s: the file has as many structures as "
-         "vertices, so its rows may be either",
-         name.c_str());
-  tensor.shape[0] =
-      rows == whole.vertices() ? part.vertices() : part.structures();
+         expected.c_str());
+  tensor.shape[0] = first;
   return tensor;
 }
 
+/// The field of that name, of whatever structures have it; null if none have.
+static const Tensor *findField(const std::vector<Graph> &graphs,
+                               const std::string &name) {
+  const Tensor *found = nullptr;
+  for (const Graph &graph : graphs) {
+    auto field = graph.part.fields.find(name);
+    if (field == graph.part.fields.end())
+      continue;
+    if (found)
+      fail(ESPALIER_UNSUPPORTED,
+           "the structures of several graphs have a field '%s'; give --input "
+           "%s=FILE.npy",
+           name.c_str(), name.c_str());
+    found = &field->second;
+  }
+  return found;
+}
+
 static Tensor makeInput(const Options &options, const Entry &entry,
-                        const Port &port, const Forest &whole,
-                        const Forest &part) {
+                        const Port &port, const std::vector<Graph> &graphs) {
   auto file = options.inputs.find(port.name);
-  auto field = part.fields.find(port.name);
   Tensor tensor;
   if (file != options.inputs.end()) {
     tensor = readNpy(file->second);
     if (port.hasRows())
-      tensor = firstRows(port.name, tensor, whole, part);
-  } else if (field != part.fields.end()) {
-    tensor = field->second;
+      tensor = firstRows(port.name, tensor, graphs);
+  } else if (const Tensor *field = findField(graphs, port.name)) {
+    tensor = *field;
   } else {
     fail(ESPALIER_NOT_FOUND,
          "entry '%s' needs '%s', which is neither among the arguments nor a "
@@ -233,10 +269,57 @@ static std::vector<NamedTensor> nameResults(const Entry &entry,
   return tensors;
 }
 
-static void print(const Entry &entry, const Forest &forest,
+/// Reads the structures of every graph argument of `entry`, in order.
+static std::vector<Graph> readGraphs(const Options &options, const Entry &entry,
+                                     Vocabulary &vocabulary, bool grow) {
+  std::string names;
+  for (const std::string &name : entry.graphs)
+    names += (names.empty() ? "'" : ", '") + name + "'";
+  std::vector<Graph> graphs;
+  auto add = [&](const std::string &name, const StructureFile &file) {
+    Graph graph{
+        name,
+        readStructures(file.path, file.format, vocabulary,
+                       grow ? ESPALIER_UNSEEN_ADD : ESPALIER_UNSEEN_FAIL),
+        {}};
+    int64_t count = graph.whole.structures();
+    if (options.limit >= 0)
+      count = std::min(count, options.limit);
+    graph.part = graph.whole.slice(0, count);
+    graphs.push_back(std::move(graph));
+  };
+  const std::vector<StructureFile> &files = options.structures;
+  if (files.size() == 1 && files[0].graph.empty() && entry.graphs.size() <= 1) {
+    add(entry.graphs.empty() ? "" : entry.graphs[0], files[0]);
+    return graphs;
+  }
+  for (const StructureFile &file : files)
+    if (std::count(entry.graphs.begin(), entry.graphs.end(), file.graph) == 0)
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "--structures %s: the entry '%s' runs over %s; expected NAME=FILE "
+           "with the name of one",
+           (file.graph.empty() ? file.path : file.graph).c_str(),
+           entry.name.c_str(), names.empty() ? "no graph" : names.c_str());
+  for (const std::string &name : entry.graphs) {
+    size_t before = graphs.size();
+    for (const StructureFile &file : files)
+      if (file.graph == name)
+        add(name, file);
+    if (graphs.size() != before + 1)
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "the entry '%s' runs over %s; give --structures %s=FILE once",
+           entry.name.c_str(), names.c_str(), name.c_str());
+  }
+  return graphs;
+}
+
+static void print(const Entry &entry, const std::vector<Graph> &graphs,
                   const std::vector<NamedTensor> &results) {
+  int64_t vertices = 0;
+  for (const Graph &graph : graphs)
+    vertices += graph.part.vertices();
   std::printf("%s: %lld structures, %lld vertices\n", entry.name.c_str(),
-              (long long)forest.structures(), (long long)forest.vertices());
+              (long long)graphs.front().part.structures(), (long long)vertices);
   for (const NamedTensor &result : results)
     std::printf("  %s: %s\n", result.name.c_str(),
                 shapeString(result.tensor.shape, result.tensor.dtype).c_str());
@@ -254,23 +337,20 @@ static bool runOrThrow(const Options &options, const Entry &entry,
   bool grow = options.vocabulary.empty();
   Vocabulary vocabulary =
       grow ? Vocabulary() : Vocabulary::open(options.vocabulary);
-  Forest whole =
-      readStructures(options.structures, options.format, vocabulary,
-                     grow ? ESPALIER_UNSEEN_ADD : ESPALIER_UNSEEN_FAIL);
-  int64_t count = whole.structures();
-  if (options.limit >= 0)
-    count = std::min(count, options.limit);
-  Forest forest = whole.slice(0, count);
+  std::vector<Graph> graphs = readGraphs(options, entry, vocabulary, grow);
 
   Weights weights = makeWeights(options, entry);
   std::vector<Array> arguments;
   for (const Port &port : entry.arguments)
-    arguments.push_back(arrayOf(
-        port.isParameter ? weights.at(port.name)
-                         : makeInput(options, entry, port, whole, forest)));
+    arguments.push_back(arrayOf(port.isParameter
+                                    ? weights.at(port.name)
+                                    : makeInput(options, entry, port, graphs)));
+  std::vector<reference::Structures> structures;
+  for (size_t g = 0; g != entry.graphs.size(); ++g)
+    structures.push_back(structuresOf(graphs[g].part));
 
   std::optional<std::vector<Array>> results =
-      evaluate(structuresOf(forest), std::move(arguments));
+      evaluate(structures, std::move(arguments));
   if (!results)
     return false;
 
@@ -282,10 +362,11 @@ static bool runOrThrow(const Options &options, const Entry &entry,
       tensors.push_back({name, tensor});
     writeSafetensors(options.saveWeights, tensors);
   }
-  std::vector<NamedTensor> named = nameResults(entry, *results, count);
+  std::vector<NamedTensor> named =
+      nameResults(entry, *results, graphs.front().part.structures());
   if (!options.output.empty())
     writeNpz(options.output, named);
-  print(entry, forest, named);
+  print(entry, graphs, named);
   return true;
 }
 

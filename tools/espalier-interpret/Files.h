@@ -23,10 +23,17 @@
 
 namespace espalier::interpret {
 
+/// A file of structures.
+struct StructureFile {
+  /// The graph that they are for; empty: the entry's only one.
+  std::string graph;
+  std::string path;
+  std::string format;
+};
+
 /// As on the command line; an empty string is a file that is not given.
 struct Options {
-  std::string structures;
-  std::string format;
+  std::vector<StructureFile> structures;
   std::string vocabulary;
   std::string saveVocabulary;
   std::string weights;
@@ -39,7 +46,7 @@ struct Options {
   int64_t limit = -1;
 };
 
-/// An argument or result of the entry other than its graph.
+/// An argument or result of the entry other than its graphs.
 struct Port {
   enum class Element { f32, f64, i32, i1 };
 
@@ -56,15 +63,18 @@ struct Port {
 
 struct Entry {
   std::string name;
+  /// Names of the graph arguments.
+  std::vector<std::string> graphs;
   std::vector<Port> arguments;
   std::vector<Port> results;
   /// Parameters of the other entries, which weights may have too.
   std::vector<std::string> parametersElsewhere;
 };
 
-/// Evaluates the entry: results, or nothing if it has reported an error.
+/// Evaluates the entry on structures for each graph argument: results, or
+/// nothing if it has reported an error.
 using Evaluate = std::function<std::optional<std::vector<reference::Array>>(
-    const reference::Structures &, std::vector<reference::Array>)>;
+    const std::vector<reference::Structures> &, std::vector<reference::Array>)>;
 
 /// Reads what `entry` needs, evaluates, and writes what `options` ask for, so
 /// that an evaluation that fails leaves no files behind. Returns false after an

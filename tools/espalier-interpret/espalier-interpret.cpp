@@ -50,9 +50,12 @@ struct CommandLine {
   cl::opt<std::string> entry{
       "entry", cl::value_desc("NAME"), cl::cat(category),
       cl::desc("The function to evaluate; not needed if there is only one")};
-  cl::opt<std::string> structures{"structures", cl::Required,
-                                  cl::value_desc("FILE"), cl::cat(category),
-                                  cl::desc("Structures to evaluate it on")};
+  cl::list<std::string> structures{
+      "structures", cl::OneOrMore, cl::value_desc("[NAME=]FILE"),
+      cl::cat(category),
+      cl::desc("Structures to evaluate it on; repeatable, with the name of the "
+               "graph argument that they are for, if there are several. The "
+               "k-th structures of all files belong together")};
   cl::opt<std::string> format{
       "format", cl::value_desc("ptb|sequence|conllu|jsonl"), cl::cat(category),
       cl::desc("Format of the structures; not needed for files that end in "
@@ -99,16 +102,33 @@ static std::string guessFormat(StringRef path) {
   return "";
 }
 
-static FailureOr<Options> optionsOf(const CommandLine &line) {
-  Options options;
-  options.structures = line.structures;
-  options.format = line.format;
-  if (options.format.empty())
-    options.format = guessFormat(line.structures);
-  if (options.format.empty())
-    return reportError("--format is required for '" + line.structures +
+/// "FILE" or "NAME=FILE"; a '=' behind a '/' is part of a path.
+static FailureOr<interpret::StructureFile>
+structureFileOf(StringRef text, const std::string &format) {
+  auto [name, path] = text.split('=');
+  if (!text.contains('=') || name.contains('/'))
+    std::tie(name, path) = std::pair(StringRef(), text);
+  else if (name.empty() || path.empty())
+    return reportError("--structures expects FILE or NAME=FILE, found '" +
+                       text + "'");
+  interpret::StructureFile file{name.str(), path.str(),
+                                format.empty() ? guessFormat(path) : format};
+  if (file.format.empty())
+    return reportError("--format is required for '" + path +
                        "': only the extensions .ptb, .conllu and .jsonl tell "
                        "it; expected ptb, sequence, conllu or jsonl");
+  return file;
+}
+
+static FailureOr<Options> optionsOf(const CommandLine &line) {
+  Options options;
+  for (StringRef text : line.structures) {
+    FailureOr<interpret::StructureFile> file =
+        structureFileOf(text, line.format);
+    if (failed(file))
+      return failure();
+    options.structures.push_back(*file);
+  }
   options.limit = line.limit;
   if (line.limit.getNumOccurrences() && line.limit < 0)
     return reportError("--limit expects a number of structures, found " +
@@ -190,8 +210,11 @@ static FailureOr<Entry> describe(func::FuncOp function) {
   Entry entry;
   entry.name = function.getName().str();
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
-    if (isa<vertex::GraphType>(type))
+    if (isa<vertex::GraphType>(type)) {
+      auto name = function.getArgAttrOfType<StringAttr>(index, "nn.input");
+      entry.graphs.push_back(name ? name.str() : "");
       continue;
+    }
     auto parameter = function.getArgAttrOfType<StringAttr>(index, "nn.param");
     auto input = function.getArgAttrOfType<StringAttr>(index, "nn.input");
     FailureOr<Port> port = portOf(function, type, input ? input : parameter,
@@ -247,7 +270,7 @@ static LogicalResult run(const CommandLine &line, MLIRContext &context) {
   if (failed(entry))
     return failure();
 
-  auto evaluate = [&](const reference::Structures &structures,
+  auto evaluate = [&](const std::vector<reference::Structures> &structures,
                       std::vector<reference::Array> arguments)
       -> std::optional<std::vector<reference::Array>> {
     FailureOr<std::vector<reference::Array>> results =

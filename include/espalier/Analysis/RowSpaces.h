@@ -11,6 +11,10 @@
 // follows the operators of a function that `batch-vertices` has been through
 // and joins what must be equal.
 //
+// A graph and its reverse have the same vertices in the caller's order, so rows
+// in that order are said to be of the graph that is an argument. Structures are
+// the same of all graphs, and said to be of the first.
+//
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_ANALYSIS_ROWSPACES_H
 #define ESPALIER_ANALYSIS_ROWSPACES_H
@@ -24,7 +28,7 @@ namespace espalier {
 
 struct RowSpace {
   model::Rows rows = model::Rows::one;
-  /// The graph argument's number among the function's graphs.
+  /// The graph's number: arguments first, then those that are reversed.
   int64_t graph = 0;
   bool operator==(const RowSpace &other) const {
     return rows == other.rows && graph == other.graph;
@@ -40,10 +44,13 @@ public:
 
   /// The rows of `value`; Rows::one if it is not batched.
   RowSpace of(mlir::Value value) const;
-  /// The number of the graph `value` among the function's graph arguments.
+  /// The number of the graph `value`.
   int64_t graphNumber(mlir::Value value) const;
 
 private:
+  void numberGraphs(mlir::func::FuncOp function);
+  /// `rows` of `graph`.
+  RowSpace at(mlir::Value graph, model::Rows rows) const;
   mlir::LogicalResult visit(mlir::Operation *op);
   mlir::LogicalResult fix(mlir::Value value, RowSpace space,
                           mlir::Operation *op);
@@ -53,6 +60,8 @@ private:
                             RowSpace right) const;
 
   llvm::DenseMap<mlir::Value, int64_t> graphs;
+  /// How many graphs are arguments.
+  int64_t graphArguments = 0;
   llvm::EquivalenceClasses<void *> classes;
   /// By class leader.
   llvm::DenseMap<void *, RowSpace> spaces;

@@ -21,12 +21,13 @@
 
 namespace espalier::reference {
 
-/// Evaluates `entry` on `structures`, which its graph argument stands for.
-/// `arguments` are its other arguments, in order. Returns its results, or
-/// reports an error at the operator that is not supported or fails.
-mlir::FailureOr<std::vector<Array>> interpret(mlir::func::FuncOp entry,
-                                              const Structures &structures,
-                                              std::vector<Array> arguments);
+/// Evaluates `entry` on `structures`, one batch for each of its graph
+/// arguments, in order, and all of as many structures. `arguments` are its
+/// other arguments, in order. Returns its results, or reports an error at the
+/// operator that is not supported or fails.
+mlir::FailureOr<std::vector<Array>>
+interpret(mlir::func::FuncOp entry, llvm::ArrayRef<Structures> structures,
+          std::vector<Array> arguments);
 
 } // namespace espalier::reference
 

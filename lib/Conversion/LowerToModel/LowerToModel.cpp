@@ -108,7 +108,7 @@ private:
       if (isa<vertex::GraphType>(argument.getType())) {
         auto arity = function.getArgAttrOfType<IntegerAttr>(
             number, vertex::kArityAttrName);
-        program.graphs.push_back({name.str(), arity ? arity.getInt() : 0});
+        program.graphs.push_back({name.str(), arity ? arity.getInt() : 0, 0});
         continue;
       }
       auto type = dyn_cast<RankedTensorType>(argument.getType());
@@ -140,6 +140,12 @@ private:
       else if (space.rows == Rows::structures)
         view(argument).access = Access::row;
     }
+    function.walk([&](vertex::ReverseOp op) {
+      int64_t source = spaces.graphNumber(op.getGraph());
+      auto arity = op->getAttrOfType<IntegerAttr>(vertex::kArityAttrName);
+      program.graphs.push_back({program.graphs[source].name + " reversed",
+                                arity ? arity.getInt() : 0, source + 1});
+    });
     return success();
   }
 
@@ -190,13 +196,13 @@ private:
   /// somewhere, rather than only saying where they are.
   static bool isMade(Value value) {
     Operation *op = value.getDefiningOp();
-    return op &&
-           (isa<nn::MatmulOp, nn::EmbeddingOp, nn::RowKernelOpInterface,
-                nn::SumRowsOp, nn::OuterSumOp, nn::CombineRowsOp,
-                nn::UpdateRowsOp, vertex::JoinRowsOp, vertex::SpreadRowsOp,
-                vertex::GatherParentRowsOp, vertex::GatherParentEdgeRowsOp,
-                vertex::ReduceEdgeRowsOp>(op) ||
-            (isa<tensor::ConcatOp>(op) && !isWeight(op)));
+    return op && (isa<nn::MatmulOp, nn::EmbeddingOp, nn::RowKernelOpInterface,
+                      nn::SumRowsOp, nn::OuterSumOp, nn::CombineRowsOp,
+                      nn::UpdateRowsOp, vertex::JoinRowsOp,
+                      vertex::SpreadRowsOp, vertex::GatherParentRowsOp,
+                      vertex::GatherParentEdgeRowsOp, vertex::ReduceEdgeRowsOp,
+                      vertex::SegmentSumOp, vertex::SegmentMaxOp>(op) ||
+                  (isa<tensor::ConcatOp>(op) && !isWeight(op)));
   }
 
   /// Whether `op` puts columns of weights together, for a product to read.
@@ -396,23 +402,37 @@ private:
 
   LogicalResult lower(Operation *op) {
     return TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<vertex::PullRowsOp, vertex::PushRowsOp, vertex::SelectRowsOp>(
-            [&](auto same) { return lowerSame(same, same.getRows()); })
+        .Case<vertex::SegmentSumOp>([&](auto readout) {
+          return lowerReadout(readout, readout.getRows(),
+                              StepKind::sum_vertices);
+        })
+        .Case<vertex::SegmentMaxOp>([&](auto readout) {
+          return lowerReadout(readout, readout.getRows(),
+                              StepKind::max_vertices);
+        })
         .Case<vertex::RootsOp, vertex::RootRowsOp>(
             [&](auto roots) { return lowerRoots(roots, roots.getRows()); })
-        .Case<vertex::GatherRowsOp, vertex::SpreadRowsOp, vertex::JoinRowsOp,
+        .Case<vertex::AtRootsOp>([&](auto spread) {
+          return lowerSpread(spread, spread.getRows(), Access::root_structure);
+        })
+        .Case<vertex::SpreadStructuresOp>([&](auto spread) {
+          return lowerSpread(spread, spread.getRows(), Access::structure);
+        })
+        .Case<vertex::PullRowsOp, vertex::PushRowsOp, vertex::SelectRowsOp,
+              vertex::GatherRowsOp, vertex::SpreadRowsOp, vertex::JoinRowsOp,
               vertex::TasksOp, vertex::ReversedTasksOp,
               vertex::GatherParentRowsOp, vertex::GatherParentEdgeRowsOp,
               vertex::EdgeChildRowsOp, vertex::EdgeParentRowsOp,
-              vertex::ReduceEdgeRowsOp, vertex::ChildRowsOp, vertex::AtRootsOp,
-              nn::MatmulOp, nn::EmbeddingOp, nn::SumRowsOp, nn::OuterSumOp,
-              nn::CombineRowsOp, nn::UpdateRowsOp, func::ReturnOp,
-              tensor::ConcatOp, tensor::ExtractSliceOp>(
+              vertex::ReduceEdgeRowsOp, vertex::ChildRowsOp, nn::MatmulOp,
+              nn::EmbeddingOp, nn::SumRowsOp, nn::OuterSumOp, nn::CombineRowsOp,
+              nn::UpdateRowsOp, func::ReturnOp, tensor::ConcatOp,
+              tensor::ExtractSliceOp>(
             [&](auto known) { return lowerOp(known); })
         .Case<nn::RowKernelOpInterface>(
             [&](auto kernel) { return lowerKernel(kernel); })
         .Case<arith::ConstantOp, tensor::DimOp, nn::TransposeOp,
-              vertex::YieldOp>([](Operation *) { return success(); })
+              vertex::ReverseOp, vertex::YieldOp>(
+            [](Operation *) { return success(); })
         .Default([](Operation *op) {
           InFlightDiagnostic diagnostic =
               op->emitOpError("cannot be lowered to steps of the runtime");
@@ -429,14 +449,53 @@ private:
         });
   }
 
-  LogicalResult lowerSame(Operation *op, Value rows) {
-    FailureOr<Operand> source = viewOf(rows, op);
+  LogicalResult lowerOp(vertex::SelectRowsOp op) {
+    FailureOr<Operand> source = viewOf(op.getRows(), op);
     if (failed(source))
       return failure();
-    view(op->getResult(0)) = *source;
+    view(op.getResult()) = *source;
     return success();
   }
 
+  LogicalResult lowerOp(vertex::PullRowsOp op) {
+    return lowerReordering(op, op.getGraph(), op.getRows(),
+                           spaces.of(op.getRows()));
+  }
+
+  LogicalResult lowerOp(vertex::PushRowsOp op) {
+    return lowerReordering(op, op.getGraph(), op.getRows(),
+                           spaces.of(op.getResult()));
+  }
+
+  /// Pulls or pushes `rows` over `graph`; `caller` are the rows in the caller's
+  /// order. Over an argument that changes nothing: these are kept in its
+  /// schedule order (see `stored`). Its reverse has another, so there the rows
+  /// are read, or written, where they lie in the caller's order.
+  LogicalResult lowerReordering(Operation *op, Value graph, Value rows,
+                                RowSpace caller) {
+    FailureOr<Operand> source = viewOf(rows, op);
+    if (failed(source))
+      return failure();
+    Operand &found = view(op->getResult(0)) = *source;
+    bool isKept = spaces.graphNumber(graph) == caller.graph;
+    // These depend on no order.
+    bool isFree = source->access == Access::caller ||
+                  source->access == Access::shared ||
+                  source->access == Access::structure ||
+                  source->access == Access::root_structure;
+    if (isKept || isFree)
+      return success();
+    auto [it, inserted] = callerOrder.try_emplace(rows);
+    if (inserted) {
+      it->second = rowOperand(program.addBuffer(BufferKind::dynamic, "", caller,
+                                                rowOf(rows.getType())),
+                              rows.getType());
+      it->second.access = Access::caller;
+      addCopy(*source, it->second, running(rows), op->getLoc());
+    }
+    found = it->second;
+    return success();
+  }
   LogicalResult lowerRoots(Operation *op, Value rows) {
     FailureOr<Operand> source = viewOf(rows, op);
     if (failed(source))
@@ -463,15 +522,35 @@ private:
     return copy;
   }
 
-  LogicalResult lowerOp(vertex::AtRootsOp op) {
-    FailureOr<Operand> source = viewOf(op.getRows(), op);
+  /// Rows of structures as vertices find them.
+  LogicalResult lowerSpread(Operation *op, Value rows, Access access) {
+    FailureOr<Operand> source = viewOf(rows, op);
     if (failed(source))
       return failure();
-    Operand rows = *source;
-    if (rows.access != Access::row)
-      rows = materialize(rows, op.getRows(), op.getLoc());
-    rows.access = Access::root_structure;
-    view(op.getResult()) = rows;
+    Operand spread = *source;
+    if (spread.access != Access::row)
+      spread = materialize(spread, rows, op->getLoc());
+    spread.access = access;
+    view(op->getResult(0)) = spread;
+    return success();
+  }
+
+  LogicalResult lowerReadout(Operation *op, Value rows, StepKind kind) {
+    FailureOr<Operand> source = viewOf(rows, op);
+    if (failed(source))
+      return failure();
+    Operand input = *source;
+    // The step finds the vertices of a structure in either order.
+    if (input.access == Access::caller)
+      input.access = Access::row;
+    else if (input.access != Access::row)
+      input = materialize(input, rows, op->getLoc());
+    Value result = op->getResult(0);
+    Step step(kind, op->getLoc());
+    step.operands = {input, destination(result)};
+    step.results = 1;
+    addStep(std::move(step), running(result));
+    view(result) = readable(destination(result), result);
     return success();
   }
 
@@ -618,14 +697,21 @@ private:
     return success();
   }
 
+  /// Ids as steps read them: where they lie, or through the caller's order.
+  Operand idsOf(Operand ids, Value value, Location loc) {
+    bool found = ids.access == Access::row || ids.access == Access::caller ||
+                 !nn::isRowsType(value.getType());
+    return found ? ids : materialize(ids, value, loc);
+  }
+
   LogicalResult lowerOp(nn::CombineRowsOp op) {
     FailureOr<Operand> rows = viewOf(op.getRows(), op);
     FailureOr<Operand> ids = viewOf(op.getIds(), op);
     if (failed(rows) || failed(ids))
       return failure();
     Step step(StepKind::combine_rows, op.getLoc());
-    step.operands = {*ids, *rows, destination(op.getOwners()),
-                     destination(op.getSums())};
+    step.operands = {idsOf(*ids, op.getIds(), op.getLoc()), *rows,
+                     destination(op.getOwners()), destination(op.getSums())};
     step.results = 2;
     addStep(std::move(step), running(op.getRows()));
     for (Value result : op->getResults())
@@ -766,7 +852,7 @@ private:
       return op.emitOpError("expects its table to be a parameter or constant");
     Operand place = destination(op.getResult());
     Step step(StepKind::embed, op.getLoc());
-    step.operands = {*ids, *table, place};
+    step.operands = {idsOf(*ids, op.getIds(), op.getLoc()), *table, place};
     step.results = 1;
     addStep(std::move(step), running(op.getResult()));
     view(op.getResult()) = readable(place, op.getResult());
@@ -903,6 +989,9 @@ private:
   /// Parameters and states by name.
   llvm::StringMap<Value> bound;
   llvm::DenseMap<Value, Operand> views;
+  /// Where rows lie in the caller's order, of those that had to be brought
+  /// there.
+  llvm::DenseMap<Value, Operand> callerOrder;
   llvm::DenseMap<Value, Operand> destinations;
 };
 

@@ -44,7 +44,7 @@ void Program::addStep(Step step, RowSpace space, std::optional<Rows> loop) {
          ArrayRef(step.operands).drop_back(step.results)) {
       bool own = operand.access == Access::row ||
                  (operand.access == Access::shared && !step.reduces());
-      if (own && step.kind != StepKind::sum_parents)
+      if (own && !step.findsRowsItself())
         continue;
       for (const Step &earlier : phases.back().steps)
         for (const Operand &written :
@@ -101,8 +101,8 @@ void Program::finish() {
             continue;
           // Reductions read all rows, and parents have rows of their own.
           bool ofBlock =
-              !step.reduces() && (step.kind != StepKind::sum_parents ||
-                                  &operand != &step.operands.front());
+              !step.reduces() &&
+              !(step.findsRowsItself() && &operand == &step.operands.front());
           local &= operand.access == Access::row && ofBlock &&
                    (!home || home == &phase);
           home = &phase;
@@ -115,14 +115,19 @@ void Program::finish() {
 void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
   OpBuilder::InsertionGuard guard(builder);
   SmallVector<StringRef> graphNames;
-  SmallVector<int64_t> arities;
+  SmallVector<int64_t> arities, sources;
   for (const Graph &graph : graphs) {
     graphNames.push_back(graph.name);
     arities.push_back(graph.arity);
+    sources.push_back(graph.reverseOf);
   }
-  auto entry = model::EntryOp::create(builder, loc, builder.getStringAttr(name),
-                                      builder.getStrArrayAttr(graphNames),
-                                      builder.getDenseI64ArrayAttr(arities));
+  DenseI64ArrayAttr reverseOf;
+  if (llvm::any_of(sources, [](int64_t source) { return source != 0; }))
+    reverseOf = builder.getDenseI64ArrayAttr(sources);
+  auto entry =
+      model::EntryOp::create(builder, loc, builder.getStringAttr(name),
+                             builder.getStrArrayAttr(graphNames),
+                             builder.getDenseI64ArrayAttr(arities), reverseOf);
   builder.createBlock(&entry.getBody());
 
   llvm::DenseSet<int64_t> touched;
@@ -187,6 +192,14 @@ void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
       case StepKind::sum_parents:
         model::SumParentsOp::create(builder, step.loc, buffer(0), buffer(1),
                                     at(operands[0]), at(operands[1]));
+        break;
+      case StepKind::sum_vertices:
+        model::SumVerticesOp::create(builder, step.loc, buffer(0), buffer(1),
+                                     at(operands[0]), at(operands[1]));
+        break;
+      case StepKind::max_vertices:
+        model::MaxVerticesOp::create(builder, step.loc, buffer(0), buffer(1),
+                                     at(operands[0]), at(operands[1]));
         break;
       case StepKind::sum_rows:
         model::SumRowsOp::create(builder, step.loc, buffer(0), buffer(1),

@@ -17,6 +17,9 @@ namespace espalier {
 struct Graph {
   std::string name;
   int64_t arity;
+  /// 0: an argument. Otherwise graph `reverseOf - 1` with every edge turned
+  /// round.
+  int64_t reverseOf = 0;
 };
 
 struct Buffer {
@@ -53,6 +56,8 @@ enum class StepKind {
   launch,
   sum_parents,
   reduce_children,
+  sum_vertices,
+  max_vertices,
   sum_rows,
   outer_sum,
   combine_rows
@@ -65,6 +70,11 @@ struct Step {
   /// Those that are written come last.
   llvm::SmallVector<Operand> operands;
   bool reduces() const { return kind >= StepKind::sum_rows; }
+  /// Whether what it reads has other rows than its phase.
+  bool findsRowsItself() const {
+    return kind == StepKind::sum_parents || kind == StepKind::sum_vertices ||
+           kind == StepKind::max_vertices;
+  }
   int64_t results = 0;
   int64_t weight = -1;
   /// Of a reduction of children.

@@ -112,10 +112,14 @@ private:
     bufferNumbers.clear();
     weightNumbers.clear();
     Constants graphs, buffers, weights, phases;
-    for (auto [graph, arity] : llvm::zip(entry.getGraphs(), entry.getArities()))
-      graphs.push_back(structure(
-          {string(cast<StringAttr>(graph).getValue()), word(arity),
-           /*reverse_of=*/word(0), /*types=*/word(0), word(0), null()}));
+    for (auto [number, graph] : llvm::enumerate(entry.getGraphs())) {
+      int64_t reverseOf =
+          entry.getReverseOf() ? (*entry.getReverseOf())[number] : 0;
+      graphs.push_back(
+          structure({string(cast<StringAttr>(graph).getValue()),
+                     word(entry.getArities()[number]), word(reverseOf),
+                     /*types=*/word(0), word(0), null()}));
+    }
 
     SmallVector<model::BufferOp> ordered(
         entry.getBody().getOps<model::BufferOp>());
@@ -324,6 +328,14 @@ private:
                       stringifyReduction(reduce.getReduction()) + " children",
                       1, nullptr, 0, reduce.getTargetAt().getElements(), bytes);
         })
+        .Case([&](model::SumVerticesOp sum) {
+          return reduceVertices(ESPALIER_STEP_SUM_VERTICES, sum,
+                                "sum vertices");
+        })
+        .Case([&](model::MaxVerticesOp maximum) {
+          return reduceVertices(ESPALIER_STEP_MAX_VERTICES, maximum,
+                                "maximize vertices");
+        })
         .Case([&](model::SumRowsOp sum) {
           return step(ESPALIER_STEP_SUM_ROWS,
                       {operand(sum.getSource(), sum.getSourceAt()),
@@ -371,6 +383,15 @@ private:
               launch.getWritten(), module.getFunction(launch.getKernel()), 0,
               launch.getFlops(), launch.getBytes(), launch.getOverEdges());
         });
+  }
+
+  template <typename Op>
+  llvm::Constant *reduceVertices(uint32_t kind, Op op, StringRef text) {
+    return step(kind,
+                {operand(op.getSource(), op.getSourceAt()),
+                 operand(op.getTarget(), op.getTargetAt())},
+                text, 1, nullptr, 0, op.getTargetAt().getElements(),
+                2 * rowBytes(op.getTarget(), op.getTargetAt()));
   }
 
   static std::string describe(model::OperandAttr at) {
@@ -457,6 +478,9 @@ espalier::translateModelToLLVMIR(ModuleOp module, llvm::LLVMContext &context,
     function.addFnAttr("prefer-vector-width",
                        std::to_string(processor.vectorBits));
     function.addFnAttr(llvm::Attribute::NoUnwind);
+    // A loop that fills with zeros must not become a call of memset: a model's
+    // library links with nothing.
+    function.addFnAttr("no-builtins");
   }
   if (failed(ModelEmitter(*translated, name, processor).emit(module)))
     return nullptr;

@@ -71,3 +71,27 @@ model.entry @step_outside_of_phase graphs [] arities [] {
 
 // expected-error @+1 {{expects parent op 'model.entry'}}
 %0 = model.buffer dynamic "" rows one of 0 : tensor<4xf32>
+
+// -----
+
+// expected-error @+1 {{expects an arity, and what it is the reverse of, for each of its 2 graphs}}
+model.entry @arities graphs ["a", "b"] arities [1] {
+}
+
+// -----
+
+// expected-error @+1 {{expects an arity, and what it is the reverse of, for each of its 2 graphs}}
+model.entry @reverses graphs ["a", "b"] arities [1, 1] reverse_of [0] {
+}
+
+// -----
+
+// expected-error @+1 {{has graph #0 as the reverse of graph #1; expects an argument before it}}
+model.entry @reverse_of_later graphs ["a", "b"] arities [1, 1] reverse_of [2, 0] {
+}
+
+// -----
+
+// expected-error @+1 {{has graph #2 as the reverse of graph #1; expects an argument before it}}
+model.entry @reverse_of_reverse graphs ["a", "b", "c"] arities [1, 1, 1] reverse_of [0, 1, 2] {
+}

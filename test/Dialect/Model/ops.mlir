@@ -48,6 +48,20 @@ model.entry @classify graphs ["trees"] arities [2] {
   }
 }
 
+// Several graphs, one of them another's reverse, and readouts.
+// CHECK-LABEL: model.entry @graphs graphs ["a", "b", "a reversed"] arities [1, 2, 1] reverse_of [0, 0, 1] {
+model.entry @graphs graphs ["a", "b", "a reversed"] arities [1, 2, 1] reverse_of [0, 0, 1] {
+  // CHECK: %[[X:.*]] = model.buffer input
+  %x = model.buffer input "x" rows caller of 0 : tensor<4xf32>
+  // CHECK: %[[S:.*]] = model.buffer output
+  %s = model.buffer output "s" rows structures of 0 : tensor<4xf32>
+  model.phase "structures" rows structures of 0 {
+    // CHECK: model.sum_vertices %[[X]] <row 0, 0 for 4> to %[[S]] <row 0, 0 for 4>
+    model.sum_vertices %x <row 0, 0 for 4> to %s <row 0, 0 for 4>
+    // CHECK: model.max_vertices %[[X]] <row 0, 0 for 4> to %[[S]] <row 0, 0 for 4>
+    model.max_vertices %x <row 0, 0 for 4> to %s <row 0, 0 for 4>
+  }
+}
 // A training step: weights read as they are and transposed, a loop in the other
 // direction, reductions, and a kernel that replaces rows of a table by id.
 // CHECK-LABEL: model.entry @train_step graphs ["trees"] arities [2] {

@@ -478,3 +478,32 @@ func.func @rows_only(%g: !vertex.graph, %ids: tensor<?xi32>, %x: tensor<?x8xf32>
       : (tensor<8xf32>, tensor<i32>, tensor<8xi32>), (tensor<?xi32>, tensor<?x8xf32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xi32>)
   return %0#0, %0#1, %0#2 : tensor<?xf32>, tensor<?xf32>, tensor<?xi32>
 }
+
+// -----
+
+// Structures may have as many children as what is applied over them has slots,
+// in either direction.
+// CHECK-LABEL: func.func @two_directions
+// CHECK-SAME: %[[G:.*]]: !vertex.graph {vertex.arity = 2 : i64}, %[[E:.*]]: tensor<?x8xf32>
+// CHECK: %[[R:.*]] = vertex.reverse %[[G]] {vertex.arity = 4 : i64} : !vertex.graph
+// CHECK: vertex.pull_rows %[[G]], %[[E]]
+// CHECK: %[[H:.*]] = vertex.push_rows %[[G]]
+// CHECK: vertex.pull_rows %[[R]], %[[H]]
+// CHECK: vertex.push_rows %[[R]]
+// CHECK: vertex.pull_rows %[[R]], %[[E]]
+vertex.func @f() arity(2) {
+  %x = vertex.pull "x" {vertex.phase = #vertex.phase<eager>} : tensor<8xf32>
+  vertex.push "h" %x {vertex.phase = #vertex.phase<eager>} : tensor<8xf32>
+}
+vertex.func @wider() arity(4) {
+  %x = vertex.pull "x" {vertex.phase = #vertex.phase<eager>} : tensor<8xf32>
+  vertex.push "h" %x {vertex.phase = #vertex.phase<eager>} : tensor<8xf32>
+}
+func.func @two_directions(%g: !vertex.graph, %e: tensor<?x8xf32>)
+    -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  %r = vertex.reverse %g : !vertex.graph
+  %h = vertex.apply @f() over %g pull("x" = %e) -> "h" : (), (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %b = vertex.apply @wider() over %r pull("x" = %h) -> "h" : (), (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %c = vertex.apply @f() over %r pull("x" = %e) -> "h" : (), (tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %b, %c : tensor<?x8xf32>, tensor<?x8xf32>
+}

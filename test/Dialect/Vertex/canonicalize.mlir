@@ -136,3 +136,21 @@ func.func @binds_unread_pull(%g: !vertex.graph, %x: tensor<?x8xf32>, %b: tensor<
       : (tensor<8xf32>), (tensor<?x8xf32>) -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
+
+// A graph and its reverse have schedules of their own: what was pushed over one
+// is not in the order of the other. A reverse that nobody applies over goes.
+// CHECK-LABEL: @pull_over_the_reverse
+// CHECK-SAME: %[[G:.*]]: !vertex.graph, %[[X:.*]]: tensor<?x8xf32>
+// CHECK-NEXT: %[[R:.*]] = vertex.reverse %[[G]]
+// CHECK-NEXT: %[[H:.*]] = vertex.pull_rows %[[G]], %[[X]]
+// CHECK-NEXT: %[[PUSHED:.*]] = vertex.push_rows %[[G]], %[[H]]
+// CHECK-NEXT: %[[PULLED:.*]] = vertex.pull_rows %[[R]], %[[PUSHED]]
+// CHECK-NEXT: return %[[PULLED]]
+func.func @pull_over_the_reverse(%g: !vertex.graph, %x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %r = vertex.reverse %g : !vertex.graph
+  %unused = vertex.reverse %g : !vertex.graph
+  %0 = vertex.pull_rows %g, %x : tensor<?x8xf32>
+  %1 = vertex.push_rows %g, %0 : tensor<?x8xf32>
+  %2 = vertex.pull_rows %r, %1 : tensor<?x8xf32>
+  return %2 : tensor<?x8xf32>
+}

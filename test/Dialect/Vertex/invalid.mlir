@@ -752,3 +752,37 @@ func.func @r2_scalar(%g: !vertex.graph, %x: tensor<?xf32>) {
   %0 = vertex.gather_parent_rows %g, %x : tensor<?xf32> -> tensor<?xf32>
   return
 }
+
+// -----
+
+func.func @w1_reversed_twice(%g: !vertex.graph) -> !vertex.graph {
+  // expected-note @+1 {{apply over its operand instead}}
+  %0 = vertex.reverse %g : !vertex.graph
+  // expected-error @+1 {{[W1] reverses a graph that is reversed}}
+  %1 = vertex.reverse %0 : !vertex.graph
+  return %1 : !vertex.graph
+}
+
+// -----
+
+func.func @segment_sum_of_one_row(%g: !vertex.graph, %x: tensor<8xf32>) {
+  // expected-error @+1 {{expects rows (a leading dynamic dimension, the others static), but got 'tensor<8xf32>'}}
+  %0 = vertex.segment_sum %g, %x : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @segment_max_of_integers(%g: !vertex.graph, %x: tensor<?xi32>) {
+  // expected-error @+1 {{expects rows of floats, but got 'tensor<?xi32>'}}
+  %0 = vertex.segment_max %g, %x : tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @spread_of_two_dynamic_dimensions(%g: !vertex.graph, %x: tensor<?x?xf32>) {
+  // expected-error @+1 {{expects rows (a leading dynamic dimension, the others static), but got 'tensor<?x?xf32>'}}
+  %0 = vertex.spread_structures %g, %x : tensor<?x?xf32>
+  return
+}

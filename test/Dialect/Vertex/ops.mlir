@@ -138,6 +138,22 @@ func.func @apply(%g: !vertex.graph, %e: tensor<?x4xf32>, %t: tensor<?x8xf32>,
   return %r : tensor<?x8xf32>
 }
 
+// CHECK-LABEL: func.func @structures
+// CHECK-SAME: %[[G:.*]]: !vertex.graph, %[[X:.*]]: tensor<?x8xf32>
+func.func @structures(%g: !vertex.graph, %x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  // CHECK: %[[BACK:.*]] = vertex.reverse %[[G]] : !vertex.graph
+  %r = vertex.reverse %g : !vertex.graph
+  // CHECK: vertex.apply @nothing() over %[[BACK]]
+  vertex.apply @nothing() over %r : (), () -> ()
+  // CHECK: %[[SUM:.*]] = vertex.segment_sum %[[G]], %[[X]] : tensor<?x8xf32>
+  %s = vertex.segment_sum %g, %x : tensor<?x8xf32>
+  // CHECK: vertex.segment_max %[[BACK]], %[[X]] : tensor<?x8xf32>
+  %m = vertex.segment_max %r, %x : tensor<?x8xf32>
+  // CHECK: vertex.spread_structures %[[G]], %[[SUM]] : tensor<?x8xf32>
+  %0 = vertex.spread_structures %g, %s : tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}
+
 //===----------------------------------------------------------------------===//
 // What batching makes of it
 //===----------------------------------------------------------------------===//

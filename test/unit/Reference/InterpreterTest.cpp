@@ -20,6 +20,8 @@
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace espalier;
 using namespace espalier::reference;
@@ -34,7 +36,7 @@ protected:
   }
 
   /// The results of @main; none, and a message in `error`, if it fails.
-  std::vector<Array> run(StringRef source, const Structures &structures,
+  std::vector<Array> run(StringRef source, ArrayRef<Structures> structures,
                          std::vector<Array> arguments) {
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
       error = diagnostic.str();
@@ -99,7 +101,7 @@ TEST_F(InterpreterTest, ChildrenBeforeParentsInSlots) {
 }
 
 TEST_F(InterpreterTest, NoStructures) {
-  auto results = run(kCount, {}, onesFor({}));
+  auto results = run(kCount, Structures(), onesFor({}));
   ASSERT_EQ(results.size(), 2u) << error;
   EXPECT_EQ(results[0].shape, (Shape{0, 1}));
   EXPECT_EQ(results[1].shape, (Shape{0, 1}));
@@ -187,7 +189,7 @@ func.func @main(%t: !vertex.graph, %x: tensor<?x2xf32>, %b: tensor<2xf32>)
   return %0 : tensor<?x2xf32>
 }
 )mlir",
-                     {}, {{{2, 2}, {1, 2, 3, 4}}, {{2}, {-2, 10}}});
+                     Structures(), {{{2, 2}, {1, 2, 3, 4}}, {{2}, {-2, 10}}});
   ASSERT_EQ(results.size(), 1u) << error;
   EXPECT_EQ(results[0].data, (Numbers{0, 12, 1, 14}));
 }
@@ -208,13 +210,62 @@ func.func @main(%t: !vertex.graph, %x: tensor<2x3xi32>)
   return %sum, %both, %float : tensor<3xi32>, tensor<2x4xi32>, tensor<3xf64>
 }
 )mlir",
-                     {}, {{{2, 3}, {1, 2, 3, 4, -5, 2147483647}}});
+                     Structures(), {{{2, 3}, {1, 2, 3, 4, -5, 2147483647}}});
   ASSERT_EQ(results.size(), 3u) << error;
   EXPECT_EQ(results[0].data, (Numbers{8, -10, -2}));
   EXPECT_EQ(results[1].data,
             (Numbers{1, 3, 1, 3, 4, 2147483647, 4, 2147483647}));
   // Without sign -5 is greater than -10, and 2^31 - 1 less than 2^32 - 2.
   EXPECT_EQ(results[2].data, (Numbers{1, 0, 1}));
+}
+
+TEST_F(InterpreterTest, Reversed) {
+  // Counts upwards over the edges turned round; a root has one parent slot.
+  std::string source = kCount;
+  source.replace(source.find("  %n = vertex.apply"), 0,
+                 "  %back = vertex.reverse %g : !vertex.graph\n");
+  source.replace(source.find("over %g"), 7, "over %back");
+  auto results = run(source, twoTrees(), onesFor(twoTrees()));
+  ASSERT_EQ(results.size(), 2u) << error;
+  EXPECT_EQ(results[0].data, (Numbers{2, 2, 1, 1, 2}));
+  EXPECT_EQ(results[1].data, (Numbers{1, 0, 2}));
+
+  // Parents in the order of their numbers, once for each slot.
+  Structures shared{{0, 3}, {{}, {0}, {1, 0}}};
+  results = run(source, shared, onesFor(shared));
+  ASSERT_EQ(results.size(), 2u) << error;
+  EXPECT_EQ(results[0].data, (Numbers{1 + 2 + 10 * 1, 2, 1}));
+}
+
+TEST_F(InterpreterTest, BetweenStructuresAndVertices) {
+  const char *source = R"mlir(
+func.func @main(%a: !vertex.graph, %b: !vertex.graph, %x: tensor<?x2xf32>)
+    -> (tensor<?x2xf32>, tensor<?x2xf32>, tensor<?x2xf32>) {
+  %sum = vertex.segment_sum %a, %x : tensor<?x2xf32>
+  %max = vertex.segment_max %a, %x : tensor<?x2xf32>
+  %spread = vertex.spread_structures %b, %sum : tensor<?x2xf32>
+  return %sum, %max, %spread
+      : tensor<?x2xf32>, tensor<?x2xf32>, tensor<?x2xf32>
+}
+)mlir";
+  Structures other{{0, 2, 3, 3}, {{}, {}, {}}};
+  Array x{{5, 2}, {-1, -9, -2, -8, -3, -7, 5, 0, NAN, 0}};
+  auto results = run(source, {twoTrees(), other}, {x});
+  ASSERT_EQ(results.size(), 3u) << error;
+  EXPECT_EQ(results[0].shape, (Shape{3, 2}));
+  EXPECT_EQ(Numbers(results[0].data.begin(), results[0].data.begin() + 4),
+            (Numbers{-6, -24, 0, 0}));
+  EXPECT_EQ(Numbers(results[1].data.begin(), results[1].data.begin() + 4),
+            (Numbers{-1, -7, 0, 0}));
+  EXPECT_TRUE(std::isnan(results[1].data[4]));
+  EXPECT_EQ(results[2].data, (Numbers{-6, -24, -6, -24, 0, 0}));
+
+  run(source, {twoTrees(), Structures()}, {x});
+  EXPECT_EQ(error, "'func.func' op runs over 3 structures of one graph and 0 "
+                   "of another; expects as many of each");
+  run(source, twoTrees(), {x});
+  EXPECT_EQ(error, "'func.func' op runs over 2 graphs, but got structures for "
+                   "1");
 }
 
 TEST_F(InterpreterTest, UnsupportedOperator) {
@@ -224,7 +275,7 @@ func.func @main(%t: !vertex.graph, %x: tensor<3xi32>) -> tensor<3xi32> {
   return %0 : tensor<3xi32>
 }
 )mlir",
-      {}, {{{3}, {1, 2, 3}}});
+      Structures(), {{{3}, {1, 2, 3}}});
   EXPECT_EQ(error, "'arith.divsi' op is not supported by the interpreter");
 }
 

@@ -39,6 +39,24 @@ void ModelDialect::initialize() {
       >();
 }
 
+LogicalResult EntryOp::verify() {
+  size_t graphs = getGraphs().size();
+  if (getArities().size() != graphs ||
+      (getReverseOf() && getReverseOf()->size() != graphs))
+    return emitOpError("expects an arity, and what it is the reverse of, for "
+                       "each of its ")
+           << graphs << " graphs";
+  for (int64_t graph = 0; getReverseOf() && graph < (int64_t)graphs; ++graph) {
+    int64_t source = (*getReverseOf())[graph] - 1;
+    if (source < -1 || source >= graph ||
+        (source >= 0 && (*getReverseOf())[source] != 0))
+      return emitOpError("has graph #")
+             << graph << " as the reverse of graph #" << source
+             << "; expects an argument before it";
+  }
+  return success();
+}
+
 LogicalResult BufferOp::verify() {
   auto row = dyn_cast<RankedTensorType>(getRow());
   if (!row || !row.hasStaticShape())

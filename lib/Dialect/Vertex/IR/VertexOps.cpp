@@ -7,6 +7,7 @@
 
 #include "espalier/Dialect/Vertex/IR/Vertex.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -582,6 +583,76 @@ void AtRootsOp::buildAdjoint(OpBuilder &builder, nn::Adjoints &adjoints) {
   if (adjoints.wants(getRows()))
     adjoints.add(getRows(), RootsOp::create(builder, getLoc(), getGraph(),
                                             adjoints.of(getResult())));
+}
+
+//===----------------------------------------------------------------------===//
+// reverse, rows of structures
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReverseOp::verify() {
+  if (auto other = getGraph().getDefiningOp<ReverseOp>()) {
+    InFlightDiagnostic diagnostic =
+        emitOpError("[W1] reverses a graph that is reversed");
+    diagnostic.attachNote(other.getLoc()) << "apply over its operand instead";
+    return diagnostic;
+  }
+  return success();
+}
+
+/// Rows that numbers can be added to.
+static LogicalResult verifyFloatRows(Operation *op, Value rows) {
+  if (failed(verifyRows(op, rows)))
+    return failure();
+  if (isa<FloatType>(getElementTypeOrSelf(rows)))
+    return success();
+  return op->emitOpError("expects rows of floats, but got ") << rows.getType();
+}
+
+LogicalResult SpreadStructuresOp::verify() {
+  return verifyRows(*this, getRows());
+}
+LogicalResult SegmentSumOp::verify() {
+  return verifyFloatRows(*this, getRows());
+}
+LogicalResult SegmentMaxOp::verify() {
+  return verifyFloatRows(*this, getRows());
+}
+
+void SpreadStructuresOp::buildAdjoint(OpBuilder &builder,
+                                      nn::Adjoints &adjoints) {
+  if (adjoints.wants(getRows()))
+    adjoints.add(getRows(), SegmentSumOp::create(builder, getLoc(), getGraph(),
+                                                 adjoints.of(getResult())));
+}
+
+void SegmentSumOp::buildAdjoint(OpBuilder &builder, nn::Adjoints &adjoints) {
+  if (adjoints.wants(getRows()))
+    adjoints.add(getRows(),
+                 SpreadStructuresOp::create(builder, getLoc(), getGraph(),
+                                            adjoints.of(getResult())));
+}
+
+void SegmentMaxOp::buildAdjoint(OpBuilder &builder, nn::Adjoints &adjoints) {
+  // Where x is the maximum, d / n: n vertices have it, mostly one.
+  if (!adjoints.wants(getRows()))
+    return;
+  Location loc = getLoc();
+  Value x = getRows();
+  auto spread = [&](Value rows) -> Value {
+    return SpreadStructuresOp::create(builder, loc, getGraph(), rows);
+  };
+  auto fill = [&](double value) -> Value {
+    return nn::FillOp::create(builder, loc, x.getType(), x,
+                              builder.getF64FloatAttr(value));
+  };
+  Value isMax = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
+                                      x, spread(getResult()));
+  Value mask =
+      arith::SelectOp::create(builder, loc, isMax, fill(1.0), fill(0.0));
+  Value count = SegmentSumOp::create(builder, loc, getGraph(), mask);
+  Value share =
+      arith::DivFOp::create(builder, loc, adjoints.of(getResult()), count);
+  adjoints.add(x, arith::MulFOp::create(builder, loc, mask, spread(share)));
 }
 
 void YieldOp::build(OpBuilder &, OperationState &) {}

@@ -376,13 +376,19 @@ private:
   /// Which structures an entry takes must not depend on what its functions
   /// read once they are optimised.
   void noteArity() {
+    int64_t arity = function.getArity();
+    if (auto reverse = apply.getGraph().getDefiningOp<ReverseOp>()) {
+      if (auto known = reverse->getAttrOfType<IntegerAttr>(kArityAttrName))
+        arity = std::max(arity, known.getInt());
+      reverse->setAttr(kArityAttrName, builder.getI64IntegerAttr(arity));
+      return;
+    }
     auto graph = dyn_cast<BlockArgument>(apply.getGraph());
     auto entry = apply->getParentOfType<FunctionOpInterface>();
     if (!graph || !entry || graph.getOwner()->getParentOp() != entry)
       return;
     unsigned number = graph.getArgNumber();
     auto known = entry.getArgAttrOfType<IntegerAttr>(number, kArityAttrName);
-    int64_t arity = function.getArity();
     if (known)
       arity = std::max(arity, known.getInt());
     entry.setArgAttr(number, kArityAttrName, builder.getI64IntegerAttr(arity));

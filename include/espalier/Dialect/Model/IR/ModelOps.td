@@ -19,19 +19,24 @@ def Model_EntryOp : Model_Op<"entry", [
     IsolatedFromAbove, NoTerminator, SingleBlock, Symbol]> {
   let summary = "A function of a model that programs can call.";
   let description = [{
-    `graphs` names its graph arguments, `arities` the children per vertex that
-    it reads of each.
+    `graphs` names its graphs, `arities` the children per vertex that it reads
+    of each. `reverse_of` says of each graph whether it is an argument (0) or
+    graph n with every edge turned round (n + 1); without it all are arguments.
 
     ```mlir
-    model.entry @classify graphs ["trees"] arities [2] { ... }
+    model.entry @tag graphs ["words", "words reversed"] arities [1, 1]
+        reverse_of [0, 1] { ... }
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$graphs,
-                       DenseI64ArrayAttr:$arities);
+                       DenseI64ArrayAttr:$arities,
+                       OptionalAttr<DenseI64ArrayAttr>:$reverse_of);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `graphs` $graphs `arities` $arities attr-dict-with-keyword $body
+    $sym_name `graphs` $graphs `arities` $arities
+    (`reverse_of` $reverse_of^)? attr-dict-with-keyword $body
   }];
+  let hasVerifier = 1;
 }
 
 def Model_BufferOp : Model_Op<"buffer", [HasParent<"EntryOp">]> {
@@ -140,6 +145,22 @@ def Model_ReduceChildrenOp : Model_Step<"reduce_children"> {
   let assemblyFormat = [{
     $reduction $source $source_at `to` $target $target_at attr-dict
   }];
+}
+
+class Model_ReduceVerticesStep<string mnemonic> : Model_Step<mnemonic> {
+  let arguments = (ins Model_BufferType:$source, Model_BufferType:$target,
+      Model_OperandAttr:$source_at, Model_OperandAttr:$target_at);
+  let assemblyFormat = [{
+    $source $source_at `to` $target $target_at attr-dict
+  }];
+}
+
+def Model_SumVerticesOp : Model_ReduceVerticesStep<"sum_vertices"> {
+  let summary = "For each structure, the sum over its vertices.";
+}
+
+def Model_MaxVerticesOp : Model_ReduceVerticesStep<"max_vertices"> {
+  let summary = "For each structure, the maximum over its vertices.";
 }
 
 def Model_SumRowsOp : Model_Step<"sum_rows"> {

@@ -396,4 +396,78 @@ def Vertex_AtRootsOp : Vertex_Op<"at_roots", [Pure,
   let hasVerifier = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Between structures, and turned round
+//===----------------------------------------------------------------------===//
+
+def Vertex_ReverseOp : Vertex_Op<"reverse", [Pure]> {
+  let summary = "The same structures with every edge turned round.";
+  let description = [{
+    The children of a vertex are its parents in `graph`, in the order of their
+    numbers, once for each slot. Vertices, structures, and the caller's order of
+    both are the same, and so is the root of a structure, its last vertex. What
+    an apply over one pushes, an apply over the other can pull: a network in two
+    directions.
+
+    Constraints: (W1) the graph is not itself reversed. Turned round twice, a
+    graph would not be the same: slots of absent children are gone.
+
+    ```mlir
+    %back = vertex.reverse %sentences : !vertex.graph
+    ```
+  }];
+  let arguments = (ins Vertex_GraphType:$graph);
+  let results = (outs Vertex_GraphType:$result);
+  let assemblyFormat = "$graph attr-dict `:` type($graph)";
+  let hasVerifier = 1;
+}
+
+class Vertex_StructureOp<string mnemonic> : Vertex_Op<mnemonic, [Pure,
+    AllTypesMatch<["rows", "result"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+  let arguments = (ins Vertex_GraphType:$graph, AnyRankedTensor:$rows);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$graph `,` $rows attr-dict `:` type($rows)";
+  let hasVerifier = 1;
+}
+
+def Vertex_SpreadStructuresOp : Vertex_StructureOp<"spread_structures"> {
+  let summary = "A row a vertex: that of the structure it is part of.";
+  let description = [{
+    With several graphs, rows of structures belong to all of them: the k-th
+    structure of one goes with the k-th of the other, and what was read from the
+    structures of an encoder is spread over those of a decoder. The runtime
+    checks that there are as many of one as of the other. The adjoint of
+    `segment_sum`.
+
+    ```mlir
+    %c = vertex.spread_structures %targets, %r : tensor<?x256xf32>
+    ```
+  }];
+}
+
+def Vertex_SegmentSumOp : Vertex_StructureOp<"segment_sum"> {
+  let summary = "A row a structure: the sum over its vertices.";
+  let description = [{
+    In the caller's order; zeros for a structure without vertices.
+
+    ```mlir
+    %s = vertex.segment_sum %trees, %h : tensor<?x256xf32>
+    ```
+  }];
+}
+
+def Vertex_SegmentMaxOp : Vertex_StructureOp<"segment_max"> {
+  let summary = "A row a structure: element by element, the maximum over its "
+                "vertices.";
+  let description = [{
+    NaN where one of them is NaN; zeros for a structure without vertices. The
+    adjoint goes to the vertices that have the maximum, in equal parts.
+
+    ```mlir
+    %m = vertex.segment_max %trees, %h : tensor<?x256xf32>
+    ```
+  }];
+}
+
 #endif // ESPALIER_DIALECT_VERTEX_IR_VERTEXOPS
