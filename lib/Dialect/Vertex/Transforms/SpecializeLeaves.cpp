@@ -72,15 +72,72 @@ template <typename Op> struct FoldZeroRows : OpRewritePattern<Op> {
   }
 };
 
+/// [x 0 y] W = [x y] W', where W' lacks the rows that meet zeros. Rows can be
+/// left out between others of a transpose, which is packed column by column;
+/// of another weight, at its ends.
+struct SkipZeroPieces : OpRewritePattern<nn::MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::MatmulOp op,
+                                PatternRewriter &rewriter) const override {
+    auto concat = op.getInput().getDefiningOp<tensor::ConcatOp>();
+    if (!concat || concat.getType().getRank() != 1)
+      return rewriter.notifyMatchFailure(op, "multiplies no concatenation");
+    // Runs of pieces that are not zeros: the first row, and how many.
+    SmallVector<Value> pieces;
+    SmallVector<std::pair<int64_t, int64_t>> runs;
+    int64_t row = 0;
+    for (Value piece : concat.getInputs()) {
+      int64_t size = cast<RankedTensorType>(piece.getType()).getDimSize(0);
+      if (!nn::isZeros(piece)) {
+        pieces.push_back(piece);
+        if (!runs.empty() && runs.back().first + runs.back().second == row)
+          runs.back().second += size;
+        else
+          runs.push_back({row, size});
+      }
+      row += size;
+    }
+    bool transposed = bool(op.getWeight().getDefiningOp<nn::TransposeOp>());
+    if (pieces.size() == concat.getInputs().size() || pieces.empty() ||
+        (!transposed && runs.size() > 1))
+      return rewriter.notifyMatchFailure(op, "has no zeros to skip");
+
+    Location loc = op.getLoc();
+    auto type = cast<RankedTensorType>(op.getWeight().getType());
+    SmallVector<Value> rows;
+    int64_t total = 0;
+    for (auto [first, count] : runs) {
+      auto part = RankedTensorType::get({count, type.getDimSize(1)},
+                                        type.getElementType());
+      rows.push_back(nn::buildSlice(rewriter, loc, op.getWeight(), part,
+                                    /*dim=*/0, first));
+      total += count;
+    }
+    Value weight = rows.front(), input = pieces.front();
+    if (rows.size() > 1)
+      weight = tensor::ConcatOp::create(
+          rewriter, loc,
+          RankedTensorType::get({total, type.getDimSize(1)},
+                                type.getElementType()),
+          /*dim=*/0, rows);
+    if (pieces.size() > 1)
+      input = tensor::ConcatOp::create(
+          rewriter, loc, RankedTensorType::get({total}, type.getElementType()),
+          /*dim=*/0, pieces);
+    rewriter.replaceOpWithNewOp<nn::MatmulOp>(op, input, weight);
+    return success();
+  }
+};
+
 struct SpecializeLeavesPass
     : espalier::vertex::impl::SpecializeLeavesPassBase<SpecializeLeavesPass> {
   void runOnOperation() override {
     RewritePatternSet set(&getContext());
     set.add<DropZeroTerm<arith::AddFOp>, DropZeroTerm<arith::SubFOp>,
             AbsorbZeroFactor<arith::MulFOp>, AbsorbZeroFactor<arith::DivFOp>,
-            AbsorbZeroFactor<nn::MatmulOp>, AbsorbZeroFactor<nn::OuterOp>,
-            AbsorbZeroFactor<nn::RowMatmulOp>, AbsorbZeroFactor<nn::DropoutOp>,
-            FoldZeroRows<tensor::ConcatOp>,
+            AbsorbZeroFactor<nn::MatmulOp>, SkipZeroPieces,
+            AbsorbZeroFactor<nn::OuterOp>, AbsorbZeroFactor<nn::RowMatmulOp>,
+            AbsorbZeroFactor<nn::DropoutOp>, FoldZeroRows<tensor::ConcatOp>,
             FoldZeroRows<tensor::ExtractSliceOp>, FoldZeroRows<nn::SumOp>,
             FoldZeroRows<nn::BroadcastOp>, FoldZeroRows<arith::NegFOp>>(
         &getContext());
