@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Usage: espalier_schedule_bench [TREES.txt]
+// Usage: espalier_schedule_bench [FILE [FORMAT [TYPE-FIELD]]]
 //
-// Prints nanoseconds a vertex of Schedule::build for the trees of a file in PTB
-// format, or else for random binary trees of 5 to 50 leaves, in batches of
-// several sizes: the median of many runs after warming up.
+// Prints nanoseconds a vertex of Schedule::build for the structures of a file
+// (in PTB format unless said otherwise), or else for random binary trees of 5
+// to 50 leaves, in batches of several sizes: the median of many runs after
+// warming up. With a field of types, also the tasks of all whole batches of
+// that size, what they would be by level, and their lower bound, on average.
 //
 //===----------------------------------------------------------------------===//
 #include "graph/Forest.h"
@@ -21,6 +23,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <random>
+#include <set>
 
 using namespace espalier;
 
@@ -45,15 +48,60 @@ static std::vector<std::vector<int32_t>> randomTree(std::mt19937 &random) {
   return lists;
 }
 
-static void measure(const Forest &forest, int64_t structures) {
+/// The types of a batch, as many as there are in all of them.
+static VertexTypes typesOf(const Forest &batch, const std::string &field,
+                           uint32_t count) {
+  if (field.empty())
+    return {};
+  return {batch.fields.at(field).as<int32_t>(), count};
+}
+
+/// Tasks if vertices of one level and type were a task.
+static int64_t tasksByLevel(const Forest &batch, const int32_t *types) {
+  Schedule levels;
+  levels.build(batch, 0, ESPALIER_POLICY_BATCHED, false);
+  int64_t tasks = 0;
+  for (int64_t t = 0; t < levels.tasks(); ++t) {
+    std::set<int32_t> found;
+    for (int64_t r = levels.taskBegin(t); r < levels.taskEnd(t); ++r)
+      found.insert(types[levels.vertexOfRow()[r]]);
+    tasks += (int64_t)found.size();
+  }
+  return tasks;
+}
+
+static void countTasks(const Forest &forest, int64_t structures,
+                       const std::string &field, uint32_t count) {
+  TypedTasks typed;
+  int64_t batches = 0, tasks = 0, levels = 0, bound = 0;
+  for (int64_t k = 0; k + structures <= forest.structures(); k += structures) {
+    Forest batch = forest.slice(k, k + structures);
+    VertexTypes types = typesOf(batch, field, count);
+    typed.assign(batch, types);
+    tasks += (int64_t)typed.typeOfTask().size();
+    bound += typed.lowerBound();
+    levels += tasksByLevel(batch, types.of);
+    ++batches;
+  }
+  if (batches > 0)
+    std::printf("%6lld structures %8.1f tasks, %8.1f by level, %8.1f at least, "
+                "in each of %lld batches\n",
+                (long long)structures, (double)tasks / batches,
+                (double)levels / batches, (double)bound / batches,
+                (long long)batches);
+}
+
+static void measure(const Forest &forest, int64_t structures, uint32_t arity,
+                    const std::string &field, uint32_t count) {
   Forest batch = forest.slice(0, std::min(structures, forest.structures()));
+  VertexTypes types = typesOf(batch, field, count);
   Schedule schedule;
   std::vector<double> times;
   int64_t repetitions =
       std::max<int64_t>(20, 20 * 1000 * 1000 / (batch.vertices() + 1) / 20);
   for (int64_t i = 0; i < repetitions; ++i) {
     int64_t start = now();
-    schedule.build(batch, 2, ESPALIER_POLICY_BATCHED, false);
+    schedule.build(batch, arity, ESPALIER_POLICY_BATCHED, false, types);
     times.push_back((double)(now() - start) / batch.vertices());
   }
   std::sort(times.begin(), times.end());
@@ -64,17 +112,31 @@ static void measure(const Forest &forest, int64_t structures) {
 
 int main(int argc, char **argv) {
   Forest forest;
+  std::string field = argc > 3 ? argv[3] : "";
+  uint32_t arity = 2, types = 0;
   try {
     if (argc > 1) {
       Vocabulary vocabulary;
-      forest = readStructures(argv[1], "ptb", vocabulary, ESPALIER_UNSEEN_ADD);
+      forest = readStructures(argv[1], argc > 2 ? argv[2] : "ptb", vocabulary,
+                              ESPALIER_UNSEEN_ADD);
+      // Any number of children, through the table of edges.
+      arity = argc > 2 ? 0 : 2;
     } else {
       std::mt19937 random(1);
       for (int k = 0; k < 1000; ++k)
         forest.append(randomTree(random));
     }
-    for (int64_t structures : {1, 16, 64, 256, 1000})
-      measure(forest, structures);
+    if (!field.empty() && !forest.fields.count(field))
+      fail(ESPALIER_NOT_FOUND, "the structures have no field '%s'",
+           field.c_str());
+    const int32_t *all = typesOf(forest, field, 0).of;
+    for (int64_t v = 0; all && v < forest.vertices(); ++v)
+      types = std::max(types, (uint32_t)std::max(all[v], 0) + 1);
+    for (int64_t structures : {1, 16, 32, 64, 256, 1000})
+      measure(forest, structures, arity, field, types);
+    for (int64_t structures : {1, 16, 32, 64, 256})
+      if (!field.empty())
+        countTasks(forest, structures, field, types);
   } catch (const Error &error) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 1;

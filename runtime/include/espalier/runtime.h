@@ -252,7 +252,8 @@ ESPALIER_API espalier_status espalier_session_create(
  * found by name among `inputs`, then among the fields of `structures`; the data
  * of both must stay until the call returns. NOT_FOUND for a missing argument,
  * INVALID_ARGUMENT for one of another shape or dtype, an id outside its table,
- * or a vertex with more children than the entry reads. */
+ * or a vertex with more children than the entry reads or of a type that it
+ * lacks. */
 ESPALIER_API espalier_status espalier_session_run(
     espalier_session *session, const espalier_structures *structures,
     const espalier_named_tensor *inputs, size_t input_count,

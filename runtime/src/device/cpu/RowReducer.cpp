@@ -8,6 +8,7 @@
 
 #include "espalier/abi.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace espalier {
@@ -23,7 +24,7 @@ template <typename T>
 static void maximizeRow(const T *__restrict row, int64_t elements,
                         T *__restrict out) {
   for (int64_t i = 0; i < elements; ++i)
-    out[i] = row[i] > out[i] || row[i] != row[i] ? row[i] : out[i];
+    out[i] = row[i] > out[i] || std::isnan(row[i]) ? row[i] : out[i];
 }
 
 template <typename T>
