@@ -10,9 +10,10 @@
 # where values are batches of rows. Their gradients are compared with finite
 # differences.
 #
-# Usage: check_operator_gradients.py FOLDER [KIND...]
+# Usage: check_operator_gradients.py FOLDER SOURCE-FOLDER [KIND...]
 
 import os
+import re
 import sys
 
 import numpy as np
@@ -315,13 +316,39 @@ KINDS = {
 }
 
 
-def main(folder, *kinds):
-    failures = 0
+def differentiable(source):
+    """The operators that have a derivative, by the sources."""
+    upstream = os.path.join(source, "lib/Dialect/NN/IR/DifferentiableUpstreamOps.cpp")
+    found = re.findall(r"attach<(\w+)::(\w+)Op,", open(upstream).read())
+    names = {f"{dialect}.{name.lower()}" for dialect, name in found}
+    ops = open(os.path.join(source, "include/espalier/Dialect/NN/IR/NNOps.td")).read()
+    for record in re.split(r"^(?=def |class )", ops, flags=re.M):
+        head = re.match(r'def \w+ : NN_Op<"(\w+)"', record)
+        activation = re.match(r'def \w+ : NN_Activation<"(\w+)"', record)
+        if activation or head and "<DifferentiableOpInterface>" in record:
+            names.add("nn." + (activation or head)[1])
+    return names
+
+
+def main(folder, source, *kinds):
+    failures, text = 0, ""
     for kind in kinds or KINDS:
         place, build = KINDS[kind]
-        checker = gradients.Checker(kind, place(build), os.path.join(folder, kind))
-        failures += checker.check(structures())
+        model = place(build)
+        text += model
+        checker = gradients.Checker(kind, model, os.path.join(folder, kind))
+        checker.check(structures())
+        checker.check_interpreter()
+        failures += checker.failures
         print(f"{kind}: worst {checker.worst:.2g}")
+    # That of sum_rows is what starts a batch's loss.
+    missing = [
+        name
+        for name in sorted(differentiable(source))
+        if not re.search(name.replace(".", r"\.") + r"\b", text) and name != "nn.sum_rows"
+    ]
+    if missing and not kinds:
+        sys.exit(f"no loss has {', '.join(missing)}")
     if failures:
         sys.exit(f"{failures} gradients are wrong")
     print(f"{len(kinds or KINDS)} losses, all gradients right")
