@@ -288,6 +288,47 @@ func.func @loss({INPUTS}, {parameters.named()}) -> (tensor<?xf64> {{nn.output = 
 """
 
 
+def matrices_in_states(_):
+    """A matrix and a vector at every vertex: each child's matrix is applied to
+    the other's vector (as in matrix-vector recursive networks)."""
+    row, square = f"tensor<{N}xf64>", f"tensor<{N}x{N}xf64>"
+    apply = f": {row}, {square}"
+    ids = "tensor<?xi32>"
+    return f"""
+vertex.func @f(%W: {square}, %V: {square}, %A: {square}) state({row}, {square}) arity(2) {{
+  %x = vertex.pull "x" : {row}
+  %a, %A0 = vertex.gather 0 : {row}, {square}
+  %b, %B0 = vertex.gather 1 : {row}, {square}
+  %A1 = arith.addf %A0, %A : {square}
+  %B1 = arith.addf %B0, %A : {square}
+  %ab = nn.row_matmul %a, %B1 {apply}
+  %ba = nn.row_matmul %b, %A1 transposed {apply}
+  %0 = nn.matmul %ab, %W : {row}, {square}
+  %1 = nn.matmul %ba, %V : {row}, {square}
+  %2 = arith.addf %0, %1 : {row}
+  %3 = arith.addf %2, %x : {row}
+  %h = math.tanh %3 : {row}
+  %4 = nn.outer %h, %ab : {row}, {row}
+  %5 = arith.mulf %A1, %B1 : {square}
+  %6 = arith.subf %4, %5 : {square}
+  %M = math.tanh %6 : {square}
+  vertex.scatter %h, %M : {row}, {square}
+  vertex.push "h" %h : {row}
+  vertex.push "M" %M : {square}
+}}
+func.func @loss({INPUTS}, %E: tensor<{WORDS}x{N}xf64> {{nn.param = "E"}}, %W: {square} {{nn.param = "W"}},
+    %V: {square} {{nn.param = "V"}}, %A: {square} {{nn.param = "A"}}) -> (tensor<?xf64> {{nn.output = "loss"}}) {{
+  %x = nn.embedding %E[%word] : tensor<{WORDS}x{N}xf64>, {ids}
+  %h, %M = vertex.apply @f(%W, %V, %A) over %g pull("x" = %x) -> "h", "M"
+      : ({square}, {square}, {square}), (tensor<?x{N}xf64>) -> (tensor<?x{N}xf64>, tensor<?x{N}x{N}xf64>)
+  %sums = nn.sum %M : tensor<?x{N}x{N}xf64>
+  %loss = nn.softmax_cross_entropy %h, %label : tensor<?x{N}xf64>, {ids}
+  %both = arith.addf %loss, %sums : tensor<?xf64>
+  return %both : tensor<?xf64>
+}}
+"""
+
+
 def structures():
     """Pairs of child lists and fields: shared and absent children, one vertex,
     none. Some labels are none."""
@@ -313,6 +354,7 @@ KINDS = {
     "elementwise-around": (around, elementwise_only),
     "layers-at-vertices": (at_vertices, layers),
     "layers-around": (around, layers),
+    "matrices-in-states": (matrices_in_states, None),
 }
 
 
