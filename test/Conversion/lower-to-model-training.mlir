@@ -57,13 +57,15 @@ func.func @reversed(%g: !vertex.graph {nn.input = "g"}, %y: tensor<?x8xf32> {nn.
 // -----
 
 // Slots of matrices are joined as they lie. A slot that nothing is scattered to
-// has zeros copied to it; the loop runs over all vertices.
+// has zeros copied to it; the loop runs over all vertices. A sum over parents'
+// rows is made elsewhere, and copied.
 // CHECK-LABEL: model.entry @matrices graphs ["g"] arities [2]
 // CHECK-DAG: %[[DONE:.*]] = model.buffer dynamic "" rows vertices of 0 : tensor<4x3xf32>
 // CHECK-DAG: %[[ZEROS:.*]] = model.buffer constant "constant" rows one of 0 = dense<0.000000e+00> : tensor<2x3xf32> : tensor<2x3xf32>
 // CHECK: model.phase "reversed path" rows tasks_reversed of 0 {
 // CHECK-NEXT: model.copy %[[ZEROS]] <shared 0, 0 for 6> to %[[DONE]] <row 0, 0 for 6>
-// CHECK-NEXT: model.sum_parents %[[DONE]] <row 0, 0 for 12> to %[[DONE]] <row 0, 6 for 6>
+// CHECK-NEXT: model.sum_parents %[[DONE]] <row 0, 0 for 12> to %[[P:.*]] <row 0, 0 for 6>
+// CHECK-NEXT: model.copy %[[P]] <row 0, 0 for 6> to %[[DONE]] <row 0, 6 for 6>
 func.func @matrices(%g: !vertex.graph {nn.input = "g"}) -> (tensor<2x3xf32> {nn.output = "y"}) {
   %zeros = arith.constant dense<0.0> : tensor<2x3xf32>
   %loop = vertex.reversed_tasks %g arity 2 states 1 -> (tensor<?x4x3xf32>) {

@@ -231,9 +231,22 @@ private:
     return inPlace[concat] = all || reductions;
   }
 
+  /// Whether `value` is a sum over parents' rows of `buffer`, which its own row
+  /// then cannot be in.
+  bool sumsRowsOf(Value value, int64_t buffer) {
+    auto gather = value.getDefiningOp<vertex::GatherParentRowsOp>();
+    auto argument =
+        gather ? dyn_cast<BlockArgument>(gather.getRows()) : BlockArgument();
+    if (!argument)
+      return false;
+    Operation *loop = argument.getOwner()->getParentOp();
+    return destination(loop->getResult(argument.getArgNumber())).buffer ==
+           buffer;
+  }
+
   /// Has `value` made at `place` if it can be and has no other place yet.
   void claim(Value value, Operand place) {
-    if (isMade(value))
+    if (isMade(value) && !sumsRowsOf(value, place.buffer))
       destinations.try_emplace(value, place);
   }
 
