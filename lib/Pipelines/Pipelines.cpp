@@ -50,11 +50,12 @@ void espalier::buildBatchingPipeline(OpPassManager &manager,
   manager.addPass(vertex::createClassifyOperatorsPass());
   manager.addPass(vertex::createBatchVerticesPass());
   manager.addPass(createCanonicalizerPass());
-  manager.addPass(nn::createExpandScatterRowsPass());
   // Sums over vertices leave arithmetic between the applies.
   manager.addPass(nn::createFuseElementwisePass(fusion));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  // Last: each table is filled by itself, though all start as the same zeros.
+  manager.addPass(nn::createExpandScatterRowsPass());
 }
 
 void espalier::buildLoweringPipeline(OpPassManager &manager,

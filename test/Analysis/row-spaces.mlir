@@ -132,3 +132,51 @@ func.func @one_graph_and_its_reverse(%g: !vertex.graph {nn.input = "g"}, %x: ten
   %r = vertex.reverse %g : !vertex.graph
   return %x : tensor<?x8xf32>
 }
+
+// -----
+
+// A reversed loop over inner vertices takes their rows only, too.
+func.func @reversed_tasks(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x8xf32> {nn.input = "x"}) {
+  %all = vertex.pull_rows %g, %x : tensor<?x8xf32>
+  // expected-error @+2 {{mixes rows of all vertices of graph #0 with rows of the inner vertices of graph #0}}
+  // expected-note @+1 {{vertex.roots reads}}
+  %s = vertex.reversed_tasks %g at inner arity 1 eager(%all : tensor<?x8xf32>) states 1 -> (tensor<?x8xf32>) {
+  ^bb0(%done: tensor<?x8xf32>, %t: tensor<?x8xf32>):
+    vertex.yield(%t) : tensor<?x8xf32>
+  }
+  return
+}
+
+// -----
+
+// Children are found among all vertices in schedule order.
+func.func @child_rows(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x8xf32> {nn.input = "x"}) {
+  %i = vertex.pull_rows %g, %x at inner : tensor<?x8xf32>
+  // expected-error @+2 {{mixes rows of the inner vertices of graph #0 with rows of all vertices of graph #0}}
+  // expected-note @+1 {{vertex.roots reads}}
+  %c = vertex.child_rows %g, %i[0] at inner : tensor<?x8xf32>
+  return
+}
+
+// -----
+
+// What leaves gather from parents is no row of others.
+func.func @gather_parent_rows(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x8xf32> {nn.input = "x"}) {
+  %all = vertex.pull_rows %g, %x : tensor<?x8xf32>
+  %p = vertex.gather_parent_rows %g, %all at leaves : tensor<?x8xf32> -> tensor<?x8xf32>
+  // expected-error @+2 {{mixes rows of the leaves of graph #0 with rows of all vertices of graph #0}}
+  // expected-note @+1 {{vertex.roots reads}}
+  %s = tensor.concat dim(1) %p, %all : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x16xf32>
+  return
+}
+
+// -----
+
+// at_roots reads a row a structure, and gives one a vertex.
+func.func @at_roots(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x8xf32> {nn.input = "x"}) {
+  %r = vertex.at_roots %g, %x : tensor<?x8xf32>
+  // expected-error @+2 {{mixes rows of the vertices in the caller's order of graph #0 with rows of the structures of graph #0}}
+  // expected-note @+1 {{vertex.roots reads}}
+  %s = tensor.concat dim(1) %r, %x : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x16xf32>
+  return
+}

@@ -193,7 +193,7 @@ func.func @slice_by_other_rows(%a: !vertex.graph {nn.input = "a"}, %b: !vertex.g
 // -----
 
 func.func @concat_of_rows(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x8xf32> {nn.input = "x"}) {
-  // expected-error @+1 {{cannot be lowered: expects rows that are joined in their first dimension}}
+  // expected-error @+1 {{cannot be lowered: rows of a batch are joined in another dimension than that of the rows}}
   %0 = tensor.concat dim(0) %x, %x : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   return
 }

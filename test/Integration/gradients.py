@@ -99,7 +99,7 @@ class Checker:
             scale = np.abs(gradient).max() or 1.0
             error = np.abs(found[name] - gradient).max() / scale
             if not error <= bound:
-                self.fail(f"{what}: the gradient of {name} is off by {error:.3g}")
+                self.fail(f"{what}: {name}, of the gradients, is off by {error:.3g}")
 
     def check(self, structures, seed=1):
         self.write_structures(structures)
@@ -130,6 +130,28 @@ class Checker:
         found = self.gradients(single, narrow, "--batch-size", "0")
         self.compare("float32", found, gradients, SINGLE)
         return self.failures
+
+    def check_interpreter(self, seed=1):
+        """After `check`: what the interpreter makes of the IR that differentiate
+        leaves equals what was compiled."""
+        weights = self.weights(seed, "<f8")
+        ir = self.path("gradient.mlir")
+        models.call("espalier-opt", self.path("f64.mlir"), "--differentiate", "-o", ir)
+        models.write_safetensors(self.path("weights.safetensors"), weights)
+        models.call(
+            "espalier-interpret", ir, "--entry", self.entry + ".gradient",
+            "--weights", self.path("weights.safetensors"),
+            "--structures", self.path("structures.jsonl"),
+            "--output", self.path("interpreted.npz"),
+        )
+        with np.load(self.path("interpreted.npz")) as file:
+            interpreted = dict(file)
+        compiled = self.run(
+            self.path("f64.so"), self.entry + ".gradient", weights, "--batch-size", "0"
+        )
+        for name, rows in compiled.items():
+            compiled[name] = rows.reshape(interpreted[name].shape)
+        self.compare("interpreted", interpreted, compiled, SAME)
 
     def check_differences(self, library, weights, gradients, seed):
         draw = np.random.default_rng(seed + 1)

@@ -9,7 +9,8 @@
 # inputs or on what others pushed, and layers on roots. A vertex function pulls
 # (at all, at leaves or at inner vertices), gathers from some slots, then applies
 # operators to values that it has, and scatters and pushes any of them. Values
-# stay small, so that errors do.
+# stay small, so that errors do. Of a model with a loss that is the only result,
+# the sum of all others, and everything has a derivative.
 
 import random
 
@@ -20,8 +21,8 @@ WORDS = 50
 class Function:
     """One random vertex function that may pull `offered`, types by name."""
 
-    def __init__(self, draw, element, name, offered):
-        self.draw, self.element, self.name = draw, element, name
+    def __init__(self, draw, element, name, offered, smooth):
+        self.draw, self.element, self.name, self.smooth = draw, element, name, smooth
         self.lines, self.values, self.parameters = [], [], []
         self.pulls, self.pushes = [], {}
         self.arity = draw.choice([0, 1, 1, 2, 2, 3])
@@ -104,7 +105,7 @@ class Function:
             self.layer(value, row)
         elif kind < 0.75:
             self.concat(value, row)
-        elif kind < 0.9:
+        elif kind < 0.85:
             size = self.draw.randint(1, row[0])
             offset = self.draw.randint(0, row[0] - size)
             types = f"{self.type(row)} to {self.type((size,))}"
@@ -112,6 +113,22 @@ class Function:
                 f"tensor.extract_slice {value}[{offset}] [{size}] [1] : {types}",
                 (size,),
             )
+        elif kind < 0.9:
+            scale, shift = self.parameter(row), self.parameter(row)
+            types = f"{self.type(row)}, {self.type(row)}"
+            # A row of one column is its mean: 0 / epsilon, and exactly so.
+            epsilon = "{epsilon = 0.01}"
+            norm = f"nn.layer_norm {value}, {scale}, {shift} {epsilon} : {types}"
+            self.add(f"math.tanh {self.add(norm, row)} : {self.type(row)}", row)
+        elif kind < 0.95 and row[0] <= 17:
+            types = f"{self.type(row)}, {self.type(row)}"
+            matrix = self.add(f"nn.outer {value}, {value} : {types}", None)
+            self.values.pop()
+            types = f"{self.type(row)}, {self.type((row[0], row[0]))}"
+            way = self.draw.choice(["", " transposed"])
+            product = self.add(f"nn.row_matmul {value}, {matrix}{way} : {types}", row)
+            self.values.pop()
+            self.add(f"math.tanh {product} : {self.type(row)}", row)
         else:
             self.add(f"nn.softmax {value} : {self.type(row)}", row)
 
@@ -121,6 +138,8 @@ class Function:
         one = ["math.tanh", "nn.sigmoid", "nn.relu", "nn.gelu", "arith.negf"]
         two = ["arith.addf", "arith.subf", "arith.mulf", "arith.maximumf"]
         operator = self.draw.choice(one + two + ["math.exp", "arith.select"])
+        if self.smooth and operator in ["nn.relu", "arith.maximumf", "arith.select"]:
+            operator = "math.tanh"
         if operator == "arith.select":
             less = f"arith.cmpf olt, {value}, {other} : {row_type}"
             condition = self.add(less, None)
@@ -198,13 +217,18 @@ class Model:
     """A random model. `text` is its IR, `row` the shape of the input "x"'s rows,
     `children` the most children that a vertex may have, or None for any."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, loss=False):
         self.draw = random.Random(seed)
         self.element = self.draw.choice(["f32"] * 4 + ["f64"])
+        self.loss = loss
         self.row = shape(self.draw)
         self.lines, self.results, self.parameters = [], [], []
+        # The results that have a row a structure.
+        self.of_roots = set()
         # Rows that functions may pull: their names in the IR, and their shapes.
         self.rows = {"x": ("%x", self.row), "word": ("%word", None)}
+        if loss:
+            del self.rows["x"]
         functions = []
         for number in range(self.draw.choice([1, 1, 2, 3])):
             offered = {
@@ -212,12 +236,16 @@ class Model:
                 for name, (_, row) in self.rows.items()
                 if self.draw.random() < 0.8
             }
-            function = Function(self.draw, self.element, f"f{number}", offered)
+            function = Function(self.draw, self.element, f"f{number}", offered, loss)
             functions.append(function)
             for _ in range(self.draw.choice([1, 1, 1, 2])):
                 self.apply(function)
-        if not self.results:
+        if not self.results and loss:
+            self.results.append(next(iter(list(self.rows.values())[1:])))
+        elif not self.results:
             self.results.append(("%x", self.row))
+        if loss:
+            self.sum_results()
         arities = [f.arity for f in functions if f.arity > 0]
         self.children = min(arities, default=None)
         self.text = "".join(f.text() for f in functions) + self.entry()
@@ -258,11 +286,23 @@ class Model:
             if self.draw.random() < 0.4:
                 self.head(value, row)
 
+    def sum_results(self):
+        """Makes a loss for each vertex the only result."""
+        total = None
+        scalars = self.rows_type(())
+        for value, row in self.results:
+            part = self.add(f" = nn.sum {value} : {self.rows_type(row)}")
+            if value in self.of_roots:
+                part = self.add(f" = vertex.at_roots %g, {part} : {scalars}")
+            total = self.add(f" = arith.addf {total}, {part} : {scalars}") if total else part
+        self.results = [(total, ())]
+
     def head(self, value, row):
         """Something on the roots."""
         rows = self.rows_type(row)
         roots = self.add(f" = vertex.roots %g, {value} : {rows}")
         self.results.append((roots, row))
+        self.of_roots.add(roots)
         if len(row) == 2:
             return
         width = self.draw.choice(WIDTHS)
@@ -272,21 +312,25 @@ class Model:
             f" = nn.dense {roots}, {weight}, {bias} : {rows}, {', '.join(types)}"
         )
         self.results.append((logits, (width,)))
+        self.of_roots.add(logits)
         if self.draw.random() < 0.5:
             softmax = f" = nn.softmax {logits} : {self.rows_type((width,))}"
             self.results.append((self.add(softmax), (width,)))
+            self.of_roots.add(self.results[-1][0])
 
     def entry(self):
         arguments = [
             '%g: !vertex.graph {nn.input = "g"}',
             '%word: tensor<?xi32> {nn.input = "word"}',
-            f'%x: {self.rows_type(self.row)} {{nn.input = "x"}}',
         ]
+        if not self.loss:
+            arguments.append(f'%x: {self.rows_type(self.row)} {{nn.input = "x"}}')
         for name, row in self.parameters:
             row_type = tensor(row, self.element)
             arguments.append(f'{name}: {row_type} {{nn.param = "{name[1:]}"}}')
         types = [self.rows_type(row) for _, row in self.results]
-        named = [f'{t} {{nn.output = "o{i}"}}' for i, t in enumerate(types)]
+        names = ["loss"] if self.loss else [f"o{i}" for i in range(len(types))]
+        named = [f'{t} {{nn.output = "{n}"}}' for t, n in zip(types, names)]
         body = "".join(f"  {line}\n" for line in self.lines)
         values = ", ".join(value for value, _ in self.results)
         return (

@@ -70,11 +70,10 @@ static LogicalResult checkSlice(tensor::ExtractSliceOp op) {
 }
 
 static LogicalResult checkConcat(tensor::ConcatOp op) {
-  auto type = cast<RankedTensorType>(op.getType());
-  if (nn::isRowsType(type) ? op.getDim() == 1 : type.getRank() <= 2)
+  if (!nn::isRowsType(op.getType()) || op.getDim() != 0)
     return success();
-  return op.emitOpError("cannot be lowered: expects rows that are joined in "
-                        "their first dimension");
+  return op.emitOpError("cannot be lowered: rows of a batch are joined in "
+                        "another dimension than that of the rows");
 }
 
 LogicalResult espalier::checkEntry(func::FuncOp function) {

@@ -196,13 +196,14 @@ private:
   /// somewhere, rather than only saying where they are.
   static bool isMade(Value value) {
     Operation *op = value.getDefiningOp();
-    return op && (isa<nn::MatmulOp, nn::EmbeddingOp, nn::RowKernelOpInterface,
-                      nn::SumRowsOp, nn::OuterSumOp, nn::CombineRowsOp,
-                      nn::UpdateRowsOp, vertex::JoinRowsOp,
-                      vertex::SpreadRowsOp, vertex::GatherParentRowsOp,
-                      vertex::GatherParentEdgeRowsOp, vertex::ReduceEdgeRowsOp,
-                      vertex::SegmentSumOp, vertex::SegmentMaxOp>(op) ||
-                  (isa<tensor::ConcatOp>(op) && !isWeight(op)));
+    if (isa_and_nonnull<tensor::ConcatOp>(op))
+      return !isWeight(op);
+    return isa_and_nonnull<
+        nn::MatmulOp, nn::EmbeddingOp, nn::RowKernelOpInterface, nn::SumRowsOp,
+        nn::OuterSumOp, nn::CombineRowsOp, nn::UpdateRowsOp, vertex::JoinRowsOp,
+        vertex::SpreadRowsOp, vertex::GatherParentRowsOp,
+        vertex::GatherParentEdgeRowsOp, vertex::ReduceEdgeRowsOp,
+        vertex::SegmentSumOp, vertex::SegmentMaxOp>(op);
   }
 
   /// Whether `op` puts columns of weights together, for a product to read.
@@ -213,9 +214,39 @@ private:
                          [](Value piece) { return isMade(piece); });
   }
 
+  /// Whether pieces of `concat` can be made, or copied, where the whole lies.
+  /// In a matrix they are columns, which only a reduction can write; a kernel
+  /// gathers them otherwise. The same before and after pieces are claimed.
+  bool isMadeInPlace(tensor::ConcatOp concat) {
+    auto it = inPlace.find(concat);
+    if (it != inPlace.end())
+      return it->second;
+    llvm::DenseSet<Value> distinct;
+    bool all = llvm::all_of(
+        parts(concat), [](const Operand &part) { return part.stride == 0; });
+    bool reductions = llvm::all_of(concat.getInputs(), [&](Value piece) {
+      return piece.getDefiningOp<nn::OuterSumOp>() &&
+             !destinations.contains(piece) && distinct.insert(piece).second;
+    });
+    return inPlace[concat] = all || reductions;
+  }
+
+  /// Whether `value` is a sum over parents' rows of `buffer`, which its own row
+  /// then cannot be in.
+  bool sumsRowsOf(Value value, int64_t buffer) {
+    auto gather = value.getDefiningOp<vertex::GatherParentRowsOp>();
+    auto argument =
+        gather ? dyn_cast<BlockArgument>(gather.getRows()) : BlockArgument();
+    if (!argument)
+      return false;
+    Operation *loop = argument.getOwner()->getParentOp();
+    return destination(loop->getResult(argument.getArgNumber())).buffer ==
+           buffer;
+  }
+
   /// Has `value` made at `place` if it can be and has no other place yet.
   void claim(Value value, Operand place) {
-    if (isMade(value))
+    if (isMade(value) && !sumsRowsOf(value, place.buffer))
       destinations.try_emplace(value, place);
   }
 
@@ -232,10 +263,10 @@ private:
     function.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
       if (auto concat = dyn_cast<tensor::ConcatOp>(op);
           concat && !isWeight(concat)) {
+        if (!isMadeInPlace(concat))
+          return;
         for (auto [piece, part] : llvm::zip(concat.getInputs(), parts(concat)))
-          // Only a reduction can write columns of a matrix.
-          if (part.stride == 0 || piece.getDefiningOp<nn::OuterSumOp>())
-            claim(piece, part);
+          claim(piece, part);
       } else if (auto update = dyn_cast<nn::UpdateRowsOp>(op)) {
         // Into a table that only this writes, or a parameter's own.
         claim(update.getTable(), destination(update));
@@ -775,9 +806,7 @@ private:
     if (source->buffer == place.buffer && source->column == place.column &&
         program.buffers[place.buffer].space.rows == Rows::one)
       return success(); // A parameter that nothing has changed, or in place.
-    if (place.stride != 0)
-      return op->emitOpError("cannot be lowered: columns of a matrix are "
-                             "written by nn.outer_sum only");
+    assert(place.stride == 0 && "a copy writes no columns of a matrix");
     place.elements = elementsOf(value.getType());
     addCopy(*source, place, running(value), op->getLoc());
     return success();
@@ -867,6 +896,8 @@ private:
   LogicalResult lowerOp(tensor::ConcatOp op) {
     if (isWeight(op))
       return success(); // Read by weightOf.
+    if (!isMadeInPlace(op))
+      return lowerKernel(cast<nn::RowKernelOpInterface>(op.getOperation()));
     for (auto [piece, part] : llvm::zip(op.getInputs(), parts(op)))
       if (failed(bring(piece, part, op)))
         return failure();
@@ -993,6 +1024,8 @@ private:
   /// there.
   llvm::DenseMap<Value, Operand> callerOrder;
   llvm::DenseMap<Value, Operand> destinations;
+  /// Whether a concatenation's pieces are made where it lies.
+  llvm::DenseMap<Operation *, bool> inPlace;
 };
 
 struct LowerToModelPass

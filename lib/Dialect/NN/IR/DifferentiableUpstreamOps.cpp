@@ -262,17 +262,47 @@ struct Concat
 struct ExtractSlice
     : DifferentiableOpInterface::ExternalModel<ExtractSlice,
                                                tensor::ExtractSliceOp> {
-  void buildAdjoint(Operation *op, OpBuilder &, Adjoints &adjoints) const {
+  void buildAdjoint(Operation *op, OpBuilder &builder,
+                    Adjoints &adjoints) const {
     auto slice = cast<tensor::ExtractSliceOp>(op);
     if (!adjoints.wants(slice.getSource()))
       return;
-    // The dimension that is cut, the last one if none is.
-    int64_t dim = slice.getType().getRank() - 1;
-    for (int64_t d = 0; d <= dim; ++d)
-      if (slice.getType().getDimSize(d) != slice.getSourceType().getDimSize(d))
-        dim = d;
-    adjoints.addSlice(slice.getSource(), dim, slice.getStaticOffsets()[dim],
-                      adjoints.of(slice.getResult()));
+    // The dimensions that are cut; the last one if none is.
+    RankedTensorType whole = slice.getSourceType();
+    SmallVector<int64_t> cut;
+    for (int64_t dim = 0; dim < whole.getRank(); ++dim)
+      if (slice.getType().getDimSize(dim) != whole.getDimSize(dim))
+        cut.push_back(dim);
+    if (cut.empty())
+      cut.push_back(whole.getRank() - 1);
+    ArrayRef<int64_t> offsets = slice.getStaticOffsets();
+    Value adjoint = adjoints.of(slice.getResult());
+    for (int64_t dim : llvm::drop_begin(cut))
+      adjoint = pad(builder, op->getLoc(), adjoint, dim, offsets[dim],
+                    whole.getDimSize(dim));
+    adjoints.addSlice(slice.getSource(), cut.front(), offsets[cut.front()],
+                      adjoint);
+  }
+
+private:
+  /// `value` at `offset` in dimension `dim`, of `extent`, of zeros.
+  static Value pad(OpBuilder &builder, Location loc, Value value, int64_t dim,
+                   int64_t offset, int64_t extent) {
+    auto type = cast<RankedTensorType>(value.getType());
+    auto zeros = [&](int64_t size) {
+      SmallVector<int64_t> shape(type.getShape());
+      shape[dim] = size;
+      return buildZeros(builder, loc,
+                        RankedTensorType::get(shape, type.getElementType()));
+    };
+    SmallVector<Value> pieces;
+    if (offset != 0)
+      pieces.push_back(zeros(offset));
+    pieces.push_back(value);
+    int64_t rest = extent - offset - type.getDimSize(dim);
+    if (rest != 0)
+      pieces.push_back(zeros(rest));
+    return tensor::ConcatOp::create(builder, loc, dim, pieces);
   }
 };
 } // namespace

@@ -67,6 +67,12 @@ public:
     });
   }
 
+  /// Whether `op` makes a table that no vertex has for itself: all add to one.
+  static bool isSummedOnly(Operation &op) {
+    return isa<nn::ScatterRowsOp>(op) &&
+           llvm::all_of(op.getUsers(), llvm::IsaPred<ReduceOp>);
+  }
+
   /// Clones what depends on parameters only.
   void emitShared() {
     for (Operation &op : function.getBody().front())
@@ -86,7 +92,7 @@ public:
         continue;
       }
       if (op.hasTrait<Gathers>() || op.hasTrait<Scatters>() ||
-          op.hasTrait<Emits>() || isShared(op))
+          op.hasTrait<Emits>() || isShared(op) || isSummedOnly(op))
         continue;
       if (auto pull = dyn_cast<PullOp>(op)) {
         mapping.map(pull.getRow(), buildPull(pull));
@@ -356,8 +362,7 @@ private:
     auto add = [&](VariantBatcher &batcher, ReduceOp op) {
       if (nn::isZeros(op.getValue()))
         return;
-      Value part = nn::SumRowsOp::create(builder, op.getLoc(),
-                                         batcher.rowsOf(op.getValue()));
+      Value part = sumOverVertices(batcher, op.getLoc(), op.getValue());
       total =
           total
               ? Value(arith::AddFOp::create(builder, op.getLoc(), total, part))
@@ -371,6 +376,26 @@ private:
     return total ? total
                  : nn::buildZeros(builder, reduce.getLoc(),
                                   reduce.getValue().getType());
+  }
+
+  /// The sum of `value` over a variant's vertices: of a concatenation, that of
+  /// each piece, which may be the sum of outer products; of tables of one row,
+  /// the table of all rows.
+  Value sumOverVertices(VariantBatcher &batcher, Location loc, Value value) {
+    if (nn::isZeros(value))
+      return nn::buildZeros(builder, loc, value.getType());
+    if (auto scatter = value.getDefiningOp<nn::ScatterRowsOp>())
+      return nn::ScatterRowsOp::create(builder, loc, value.getType(),
+                                       batcher.rowsOf(scatter.getRows()),
+                                       batcher.rowsOf(scatter.getIds()));
+    auto concat = value.getDefiningOp<tensor::ConcatOp>();
+    if (!concat)
+      return nn::SumRowsOp::create(builder, loc, batcher.rowsOf(value));
+    SmallVector<Value> pieces;
+    for (Value piece : concat.getInputs())
+      pieces.push_back(sumOverVertices(batcher, loc, piece));
+    return tensor::ConcatOp::create(builder, loc, value.getType(),
+                                    concat.getDim(), pieces);
   }
 
   /// Which structures an entry takes must not depend on what its functions

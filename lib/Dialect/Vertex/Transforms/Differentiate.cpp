@@ -35,6 +35,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <functional>
 #include <map>
 
 using namespace mlir;
@@ -58,6 +59,16 @@ static bool isFloat(Value value) {
 namespace {
 class BlockAdjoints : public nn::Adjoints {
 public:
+  /// A contribution to the elements from `offset` on in dimension `dim`; to all
+  /// of them if `dim` is -1.
+  struct Part {
+    Value adjoint;
+    int64_t dim, offset;
+    int64_t size() const {
+      return cast<RankedTensorType>(adjoint.getType()).getDimSize(dim);
+    }
+  };
+
   explicit BlockAdjoints(OpBuilder &builder) : builder(builder) {}
 
   /// Asks for the adjoint of `value`, which no operator here defines, or whose
@@ -66,8 +77,11 @@ public:
     if (isFloat(value))
       active.insert(value);
   }
-  /// The results of `op` have adjoints if some operand has.
+  /// The results of `op` have adjoints if some operand has. That of a fill only
+  /// says how many.
   void follow(Operation *op) {
+    if (isa<nn::FillOp>(op))
+      return;
     if (llvm::any_of(getReadValues(op),
                      [&](Value operand) { return active.contains(operand); }))
       for (Value result : op->getResults())
@@ -95,6 +109,12 @@ public:
     return sum;
   }
 
+  /// What `of` would put together.
+  ArrayRef<Part> partsOf(Value value) {
+    auto it = parts.find(value);
+    return it == parts.end() ? ArrayRef<Part>() : ArrayRef<Part>(it->second);
+  }
+
   /// Visits `op`, all of whose readers have been visited.
   LogicalResult visit(Operation *op) {
     bool reached = llvm::any_of(op->getResults(), [&](Value result) {
@@ -115,16 +135,6 @@ public:
   }
 
 private:
-  /// A contribution to the elements from `offset` on in dimension `dim`; to all
-  /// of them if `dim` is -1.
-  struct Part {
-    Value adjoint;
-    int64_t dim, offset;
-    int64_t size() const {
-      return cast<RankedTensorType>(adjoint.getType()).getDimSize(dim);
-    }
-  };
-
   Value sum(Value left, Value right) {
     if (!left)
       return right;
@@ -221,6 +231,12 @@ struct Request {
   llvm::StringSet<> pushes;
 };
 
+/// A part of the adjoint of a parameter, and the name it is reduced under.
+struct ReducedPart {
+  std::string name;
+  int64_t dim, offset;
+};
+
 /// F.primal and F.adjoint, and the names that tie them together.
 struct Derivative {
   FuncOp primal, adjoint;
@@ -230,8 +246,9 @@ struct Derivative {
   llvm::StringMap<std::string> adjointOfPush;
   /// Under which names the adjoint pushes the adjoint of a pull.
   llvm::StringMap<SmallVector<std::string>> adjointOfPull;
-  /// Under which name it reduces the adjoint of a parameter.
-  llvm::DenseMap<unsigned, std::string> adjointOfParameter;
+  /// What it reduces of the adjoint of a parameter. Parts are put together when
+  /// they have been summed, or every vertex would have all of it.
+  llvm::DenseMap<unsigned, SmallVector<ReducedPart>> adjointOfParameter;
 };
 
 class FunctionDifferentiator {
@@ -498,13 +515,16 @@ private:
                      adjoint, pull.getPlace());
     }
     for (BlockArgument argument : body.getArguments())
-      if (Value adjoint = adjoints.of(argument)) {
+      for (const BlockAdjoints::Part &part : adjoints.partsOf(argument)) {
         unsigned number = argument.getArgNumber();
-        std::string name = uniqueName(
-            derivative.adjoint, "adjoint.parameter." + std::to_string(number));
-        derivative.adjointOfParameter[number] = name;
+        auto &reduced = derivative.adjointOfParameter[number];
+        std::string name = "adjoint.parameter." + std::to_string(number);
+        if (!reduced.empty())
+          name += "." + std::to_string(reduced.size());
+        name = uniqueName(derivative.adjoint, name);
+        reduced.push_back({name, part.dim, part.offset});
         ReduceOp::create(builder, function.getLoc(),
-                         builder.getStringAttr(name), adjoint);
+                         builder.getStringAttr(name), part.adjoint);
       }
 
     // Several gathers of one slot share a scatter.
@@ -534,10 +554,23 @@ private:
   void cutPrimal() {
     Block &body = derivative.adjoint.getBody().front();
     llvm::DenseSet<Operation *> primal(primalOps.begin(), primalOps.end());
+    // What depends on parameters only is the same for all vertices, and never
+    // kept by one.
     SmallVector<Operation *> operators;
-    for (Operation *op : primalOps)
-      if (!isa<PullOp, GatherOp>(op))
+    llvm::DenseSet<Value> shared;
+    shared.insert_range(body.getArguments());
+    for (Operation *op : primalOps) {
+      if (isa<PullOp, GatherOp>(op))
+        continue;
+      bool isShared = !op->hasTrait<Gathers>() &&
+                      llvm::all_of(getReadValues(op), [&](Value value) {
+                        return shared.contains(value);
+                      });
+      if (isShared)
+        shared.insert_range(op->getResults());
+      else
         operators.push_back(op);
+    }
     llvm::DenseSet<Operation *> computed(operators.begin(), operators.end());
     llvm::SetVector<Value> needed;
     for (Operation &op : body)
@@ -583,7 +616,6 @@ private:
     };
     // Everything whose only readers were F's own scatter and pushes goes.
     eraseUnread();
-    pulls.setInsertionPointToStart(&body);
     for (Operation *&op : primalOps) {
       auto gather = dyn_cast_or_null<GatherOp>(op);
       if (!gather)
@@ -812,29 +844,35 @@ private:
     }
     SmallVector<Attribute> pushNames;
     SmallVector<Type> pushTypes;
-    SmallVector<Value> targets;
+    SmallVector<std::function<void(Value)>> uses;
     emitted = derivative->adjoint.getResultsByName();
-    auto push = [&](StringRef name, Value target) {
+    auto push = [&](StringRef name, std::function<void(Value)> use) {
       pushNames.push_back(builder.getStringAttr(name));
       pushTypes.push_back(emitted.lookup(name));
-      targets.push_back(target);
+      uses.push_back(use);
     };
     for (auto [attribute, rows] :
          llvm::zip(apply.getPullNames(), apply.getPulled()))
       for (const std::string &name : derivative->adjointOfPull.lookup(
                cast<StringAttr>(attribute).getValue()))
-        push(name, rows);
+        push(name,
+             [this, rows = rows](Value value) { adjoints.add(rows, value); });
     for (auto [number, parameter] : llvm::enumerate(apply.getParameters()))
-      if (auto it = derivative->adjointOfParameter.find(number);
-          it != derivative->adjointOfParameter.end())
-        push(it->second, parameter);
+      for (const ReducedPart &part :
+           derivative->adjointOfParameter.lookup(number))
+        push(part.name, [this, part, parameter = parameter](Value value) {
+          if (part.dim < 0)
+            adjoints.add(parameter, value);
+          else
+            adjoints.addSlice(parameter, part.dim, part.offset, value);
+        });
     auto adjoint = ApplyOp::create(
         builder, apply.getLoc(), pushTypes,
         FlatSymbolRefAttr::get(derivative->adjoint.getSymNameAttr()),
         apply.getParameters(), apply.getGraph(), pulled,
         builder.getArrayAttr(pullNames), builder.getArrayAttr(pushNames));
-    for (auto [target, result] : llvm::zip(targets, adjoint.getPushed()))
-      adjoints.add(target, result);
+    for (auto [use, result] : llvm::zip(uses, adjoint.getPushed()))
+      use(result);
 
     apply.replaceAllUsesWith(
         primal.getPushed().take_front(apply.getNumResults()));
