@@ -583,7 +583,6 @@ private:
     };
     // Everything whose only readers were F's own scatter and pushes goes.
     eraseUnread();
-    pulls.setInsertionPointToStart(&body);
     for (Operation *&op : primalOps) {
       auto gather = dyn_cast_or_null<GatherOp>(op);
       if (!gather)
