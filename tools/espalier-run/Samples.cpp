@@ -8,12 +8,30 @@
 
 #include "support/Error.h"
 
+#include <cstring>
+#include <numeric>
+
 namespace espalier::run {
+
+static Structures numbered(Structures structures, const espalier_entry &entry) {
+  static const char kNumber[] = "vertex_number";
+  for (uint32_t i = 0; i != entry.buffer_count; ++i) {
+    const espalier_buffer_desc &buffer = entry.buffers[i];
+    if (buffer.kind != ESPALIER_BUFFER_INPUT ||
+        buffer.rows != ESPALIER_ROWS_CALLER || buffer.rank != 0 ||
+        buffer.dtype != ESPALIER_I32 || std::strcmp(buffer.name, kNumber) != 0)
+      continue;
+    std::vector<int32_t> numbers(structures.vertices());
+    std::iota(numbers.begin(), numbers.end(), 0);
+    structures.set(kNumber, numbers);
+  }
+  return structures;
+}
 
 Samples::Samples(const espalier_entry &entry, Structures read, std::string file,
                  const char *flag,
                  const std::vector<std::pair<std::string, std::string>> &inputs)
-    : path(std::move(file)), structures(std::move(read)),
+    : path(std::move(file)), structures(numbered(std::move(read), entry)),
       arguments(entry, flag, inputs, structures) {
   if (count() == 0)
     fail(ESPALIER_INVALID_ARGUMENT, "there are no structures in '%s'",

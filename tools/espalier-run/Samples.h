@@ -27,7 +27,9 @@ using namespace runtime;
 class Samples {
 public:
   /// `structures` as read from `path`, with the arguments of `entry` in the
-  /// files `inputs`, which `flag` gave.
+  /// files `inputs`, which `flag` gave. If the entry has an i32 argument
+  /// "vertex_number" with a row a vertex, it is the vertex's number in the
+  /// file, from 0, unless a file gives it: what dropout knows a vertex by.
   Samples(const espalier_entry &entry, Structures structures, std::string path,
           const char *flag,
           const std::vector<std::pair<std::string, std::string>> &inputs);

@@ -7,6 +7,7 @@
 #include "TrainEntries.h"
 
 #include "Describe.h"
+#include "Scalars.h"
 
 #include "support/Error.h"
 
@@ -58,6 +59,11 @@ const espalier_entry &findStep(const espalier_model &model,
   return entry;
 }
 
+/// Whether it has a seed, as dropout needs it, among its arguments.
+static bool drawsNumbers(const espalier_entry &entry) {
+  return Scalars(entry).has("seed");
+}
+
 const espalier_entry &findMeasure(const espalier_model &model,
                                   const std::string &name) {
   if (!name.empty()) {
@@ -69,19 +75,25 @@ const espalier_entry &findMeasure(const espalier_model &model,
     return entry;
   }
   const espalier_entry *found = nullptr;
-  std::string names;
+  std::string names, random;
   for (uint32_t i = 0; i != model.entry_count; ++i) {
     const espalier_entry &entry = model.entries[i];
     if (!hasLoss(entry) || writesParameters(entry))
       continue;
+    if (drawsNumbers(entry)) {
+      random += format("; '%s' draws random numbers, as its argument 'seed' "
+                       "says",
+                       entry.name);
+      continue;
+    }
     found = &entry;
     names += (names.empty() ? "'" : ", '") + std::string(entry.name) + "'";
   }
   if (!found)
     fail(ESPALIER_NOT_FOUND,
-         "the model '%s' has no entry that gives a 'loss' and changes nothing, "
-         "which --validate needs",
-         model.name);
+         "the model '%s' has no entry that gives a 'loss', changes nothing and "
+         "draws nothing, which --validate needs%s",
+         model.name, random.c_str());
   if (names.find(',') != std::string::npos)
     fail(ESPALIER_INVALID_ARGUMENT,
          "several entries of the model '%s' give a 'loss'; choose one with "

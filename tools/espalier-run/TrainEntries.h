@@ -18,8 +18,8 @@ namespace espalier::run {
 const espalier_entry &findStep(const espalier_model &model,
                                const std::string &name);
 
-/// The entry that gives 'loss' and changes nothing: that called `name`, or the
-/// only one if it is empty.
+/// The entry that gives 'loss' and changes nothing: that called `name`, or, if
+/// it is empty, the only one that draws no random numbers.
 const espalier_entry &findMeasure(const espalier_model &model,
                                   const std::string &name);
 

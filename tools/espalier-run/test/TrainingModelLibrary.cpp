@@ -19,15 +19,16 @@
 //               gradient g is first scaled, then clipped by the norm of all,
 //               then decayed (g + weight_decay * p), then changed a little as
 //               the seed says, as if by dropout
-//   sgd_step    loss and p - learning_rate * g, with a learning rate in f64,
-//   and
-//               with errors times the structure's importance
+//   sgd_step    loss and p - learning_rate * g, with a learning rate in f64;
+//               errors count as the structure's importance says, and twice at
+//               vertices whose number is odd
 //
 // Environment variables change it for tests:
 //   ESPALIER_TEST_INTERRUPT_AT=N  the N-th loss of a process sends it SIGINT
 //   ESPALIER_TEST_INTERRUPTS=N    N times (1)
 //   ESPALIER_TEST_SLOW=N          losses take N microseconds more
-//   ESPALIER_TEST_ENTRIES=...     predict: only that; losses: two that measure
+//   ESPALIER_TEST_ENTRIES=...     predict: only that; losses: two that measure;
+//                                 random: loss has a seed; both: again, too
 //
 //===----------------------------------------------------------------------===//
 #include "TestModel.h"
@@ -35,7 +36,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
+#include <string>
 #include <unistd.h>
 
 //===----------------------------------------------------------------------===//
@@ -100,14 +101,16 @@ static void disturbKernel(const espalier_kernel_operand *operands, int64_t,
     ::kill(::getpid(), SIGINT);
 }
 
-/// importance, error, one-hot word * error -> the two, weighted
+/// importance, error, one-hot word * error, number -> the two in the middle,
+/// weighed
 static void weighKernel(const espalier_kernel_operand *operands, int64_t begin,
                         int64_t end) {
   for (int64_t r = begin; r < end; ++r) {
-    float importance = *at<float>(operands[0], r);
-    *at<float>(operands[3], r) = importance * *at<float>(operands[1], r);
+    float importance =
+        *at<float>(operands[0], r) * (1 + *at<int32_t>(operands[3], r) % 2);
+    *at<float>(operands[4], r) = importance * *at<float>(operands[1], r);
     for (int64_t w = 0; w != kWords; ++w)
-      at<float>(operands[4], r)[w] = importance * at<float>(operands[2], r)[w];
+      at<float>(operands[5], r)[w] = importance * at<float>(operands[2], r)[w];
   }
 }
 
@@ -168,6 +171,7 @@ public:
   Builder();
   void predict();
   void loss(bool sums);
+  void addSeed() { one("seed", ESPALIER_BUFFER_INPUT, ESPALIER_I32, {}); }
   void gradients();
   void train();
   void sgd();
@@ -298,12 +302,15 @@ void Builder::sgd() {
   uint32_t importance =
       entry.buffer("importance", ESPALIER_BUFFER_INPUT, ESPALIER_F32,
                    ESPALIER_ROWS_STRUCTURES, {});
+  uint32_t number = entry.buffer("vertex_number", ESPALIER_BUFFER_INPUT,
+                                 ESPALIER_I32, ESPALIER_ROWS_CALLER, {});
   uint32_t weighedError = vertices("weighed error", ESPALIER_F32, {1});
   uint32_t weighedHot = vertices("weighed by word", ESPALIER_F32, {kWords});
   entry.phase("weigh", ESPALIER_ROWS_VERTICES);
   kernel("weigh",
          {operand(importance, ESPALIER_ACCESS_STRUCTURE), row(error),
-          row(hot, kWords), row(weighedError), row(weighedHot, kWords)},
+          row(hot, kWords), operand(number, ESPALIER_ACCESS_CALLER),
+          row(weighedError), row(weighedHot, kWords)},
          weighKernel, 2);
   error = weighedError;
   hot = weighedHot;
@@ -334,18 +341,21 @@ struct TrainingModel {
 } // namespace
 
 TrainingModel::TrainingModel() {
-  const char *which = std::getenv("ESPALIER_TEST_ENTRIES");
+  const char *variable = std::getenv("ESPALIER_TEST_ENTRIES");
+  std::string which = variable ? variable : "";
   predict.predict();
   add(predict, "predict");
-  if (!which || std::strcmp(which, "predict") != 0) {
+  if (which != "predict") {
     loss.loss(false);
+    if (which == "random" || which == "both")
+      loss.addSeed();
     add(loss, "loss");
     train.train();
     add(train, "train_step");
     sgd.sgd();
     add(sgd, "sgd_step");
   }
-  if (which && std::strcmp(which, "losses") == 0) {
+  if (which == "losses" || which == "both") {
     again.loss(true);
     add(again, "again");
   }
