@@ -105,15 +105,17 @@ struct SkipZeroPieces : OpRewritePattern<nn::MatmulOp> {
     Location loc = op.getLoc();
     auto type = cast<RankedTensorType>(op.getWeight().getType());
     SmallVector<Value> rows;
+    Value weight;
     int64_t total = 0;
     for (auto [first, count] : runs) {
       auto part = RankedTensorType::get({count, type.getDimSize(1)},
                                         type.getElementType());
-      rows.push_back(nn::buildSlice(rewriter, loc, op.getWeight(), part,
-                                    /*dim=*/0, first));
+      weight =
+          nn::buildSlice(rewriter, loc, op.getWeight(), part, /*dim=*/0, first);
+      rows.push_back(weight);
       total += count;
     }
-    Value weight = rows.front(), input = pieces.front();
+    Value input = pieces.front();
     if (rows.size() > 1)
       weight = tensor::ConcatOp::create(
           rewriter, loc,
