@@ -786,3 +786,80 @@ func.func @spread_of_two_dynamic_dimensions(%g: !vertex.graph, %x: tensor<?x?xf3
   %0 = vertex.spread_structures %g, %x : tensor<?x?xf32>
   return
 }
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// Regions over children
+//===----------------------------------------------------------------------===//
+
+vertex.func @m1() state(tensor<8xf32>) arity(0) {
+  // expected-error @+1 {{[M1] expects the state types ('tensor<8xf32>'), but got ('tensor<4xf32>')}}
+  %s = vertex.map_children sum {
+  ^bb0(%h: tensor<4xf32>):
+    vertex.yield(%h) : tensor<4xf32>
+  } : tensor<4xf32>
+}
+
+// -----
+
+vertex.func @m2() state(tensor<8xf32>) arity(0) {
+  // expected-error @+1 {{[M2] expects its region to yield ('tensor<4xf32>')}}
+  %s = vertex.map_children max {
+  ^bb0(%h: tensor<8xf32>):
+    vertex.yield(%h) : tensor<8xf32>
+  } : tensor<4xf32>
+}
+
+// -----
+
+vertex.func @map_children_m3(%d: tensor<8xi32>) state(tensor<8xi32>) arity(0) {
+  %s = vertex.map_children sum {
+  ^bb0(%h: tensor<8xi32>):
+    // expected-error @+1 {{[M3] cannot be evaluated for every child}}
+    %q = arith.divsi %d, %h : tensor<8xi32>
+    vertex.yield(%q) : tensor<8xi32>
+  } : tensor<8xi32>
+  vertex.scatter %s : tensor<8xi32>
+}
+
+// -----
+
+vertex.func @b4() state(tensor<8xf32>) arity(0) reversed {
+  // expected-error @+1 {{[B4] expects its region to yield ('tensor<8xf32>', 'tensor<4xf32>')}}
+  %s = vertex.scatter_children ["h"] {
+  ^bb0(%h: tensor<8xf32>):
+    vertex.yield(%h) : tensor<8xf32>
+  } : tensor<4xf32>
+}
+
+// -----
+
+vertex.func @b4_names() state(tensor<8xf32>) arity(0) reversed {
+  // expected-error @+1 {{[B4] expects an argument for each of 2 pulled names}}
+  vertex.scatter_children ["h", "c"] {
+  ^bb0(%h: tensor<8xf32>):
+    vertex.yield(%h) : tensor<8xf32>
+  }
+}
+
+// -----
+
+vertex.func @scatter_children_m3(%d: tensor<8xi32>) state(tensor<8xi32>) arity(0) reversed {
+  vertex.scatter_children ["h"] {
+  ^bb0(%h: tensor<8xi32>):
+    // expected-error @+1 {{[M3] cannot be evaluated for every child}}
+    %q = arith.divsi %d, %h : tensor<8xi32>
+    vertex.yield(%q) : tensor<8xi32>
+  }
+}
+
+// -----
+
+vertex.func @f8_map_children() state(tensor<8xf32>) arity(0) reversed {
+  // expected-error @+1 {{[F8] does not belong in @f8_map_children, which is reversed}}
+  %s = vertex.map_children sum {
+  ^bb0(%h: tensor<8xf32>):
+    vertex.yield(%h) : tensor<8xf32>
+  } : tensor<8xf32>
+}

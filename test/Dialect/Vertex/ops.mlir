@@ -257,3 +257,45 @@ func.func @reversed_tasks_everywhere(%g: !vertex.graph) -> tensor<?x4xf64> {
   }
   return %0 : tensor<?x4xf64>
 }
+
+// Regions over children, and what their adjoints are made of.
+// CHECK-LABEL: vertex.func @children
+vertex.func @children(%w: tensor<8xf32>) state(tensor<8xf32>) arity(0) {
+  // CHECK: vertex.map_children mean {
+  // CHECK-NEXT: ^bb0(%[[H:.*]]: tensor<8xf32>):
+  // CHECK-NEXT: arith.mulf %[[H]], %{{.*}} : tensor<8xf32>
+  // CHECK-NEXT: vertex.yield(%{{.*}}, %[[H]]) : tensor<8xf32>, tensor<8xf32>
+  // CHECK-NEXT: } : tensor<8xf32>, tensor<8xf32>
+  %s, %t = vertex.map_children mean {
+  ^bb0(%h: tensor<8xf32>):
+    %0 = arith.mulf %h, %w : tensor<8xf32>
+    vertex.yield(%0, %h) : tensor<8xf32>, tensor<8xf32>
+  } : tensor<8xf32>, tensor<8xf32>
+  vertex.scatter %s : tensor<8xf32>
+}
+
+// CHECK-LABEL: vertex.func @to_children
+vertex.func @to_children() state(tensor<8xf32>) arity(0) reversed {
+  // CHECK: vertex.scatter_children ["h"] {
+  // CHECK-NEXT: ^bb0(%[[H:.*]]: tensor<8xf32>):
+  // CHECK-NEXT: vertex.yield(%[[H]], %[[H]]) : tensor<8xf32>, tensor<8xf32>
+  // CHECK-NEXT: } : tensor<8xf32>
+  %s = vertex.scatter_children ["h"] {
+  ^bb0(%h: tensor<8xf32>):
+    vertex.yield(%h, %h) : tensor<8xf32>, tensor<8xf32>
+  } : tensor<8xf32>
+  vertex.push "s" %s : tensor<8xf32>
+}
+
+// CHECK-LABEL: func.func @edges
+func.func @edges(%g: !vertex.graph, %h: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  // CHECK: vertex.edge_child_rows %{{.*}}, %{{.*}} : tensor<?x8xf32>
+  %c = vertex.edge_child_rows %g, %h : tensor<?x8xf32>
+  // CHECK: vertex.edge_parent_rows %{{.*}}, %{{.*}} : tensor<?x8xf32>
+  %p = vertex.edge_parent_rows %g, %h : tensor<?x8xf32>
+  // CHECK: vertex.reduce_edge_rows %{{.*}}, max %{{.*}} at inner : tensor<?x8xf32>
+  %m = vertex.reduce_edge_rows %g, max %c at inner : tensor<?x8xf32>
+  // CHECK: vertex.gather_parent_edge_rows %{{.*}}, %{{.*}} at leaves : tensor<?x8xf32>
+  %s = vertex.gather_parent_edge_rows %g, %p at leaves : tensor<?x8xf32>
+  return %m : tensor<?x8xf32>
+}

@@ -378,8 +378,8 @@ private:
                                   reduce.getValue().getType());
   }
 
-  /// The sum of `value` over a variant's vertices: of a concatenation, that of
-  /// each piece, which may be the sum of outer products; of tables of one row,
+  /// The sum of `value` over a variant's vertices: of a matrix put together,
+  /// that of each piece, which may be the sum of outer products; of tables of one row,
   /// the table of all rows.
   Value sumOverVertices(VariantBatcher &batcher, Location loc, Value value) {
     if (nn::isZeros(value))
@@ -388,8 +388,9 @@ private:
       return nn::ScatterRowsOp::create(builder, loc, value.getType(),
                                        batcher.rowsOf(scatter.getRows()),
                                        batcher.rowsOf(scatter.getIds()));
+    // A row is there as it is; its pieces may never have left the loop.
     auto concat = value.getDefiningOp<tensor::ConcatOp>();
-    if (!concat)
+    if (!concat || concat.getType().getRank() < 2)
       return nn::SumRowsOp::create(builder, loc, batcher.rowsOf(value));
     SmallVector<Value> pieces;
     for (Value piece : concat.getInputs())
