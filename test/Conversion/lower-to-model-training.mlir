@@ -177,8 +177,8 @@ func.func @swap(%a: tensor<8xf32> {nn.param = "a"}, %b: tensor<8xf32> {nn.param 
 
 // -----
 
-// The rows of a table that changed are written where they are, found by id; a row
-// without an owner goes nowhere.
+// The rows of a table that changed are written where they are, found by id, when
+// all rows have been read; a row without an owner goes nowhere.
 // CHECK-LABEL: model.entry @table
 // CHECK-DAG: %[[E:.*]] = model.buffer parameter "E"
 // CHECK-DAG: %[[X:.*]] = model.buffer input "x"
@@ -187,7 +187,7 @@ func.func @swap(%a: tensor<8xf32> {nn.param = "a"}, %b: tensor<8xf32> {nn.param 
 // CHECK: model.phase "sums" rows leaves of 0 {
 // CHECK-NEXT: model.combine_rows %[[X]] <caller 0, 0 for 8> by %[[IDS]] <caller 0, 0 for 1> to %[[SUMS:.*]] <row 0, 0 for 8> by %[[OWNERS:.*]] <row 0, 0 for 1>
 // CHECK: model.embed %[[E]] <shared 0, 0 for 800> by %[[OWNERS]] <row 0, 0 for 1> to %[[OLD:.*]] <row 0, 0 for 8>
-// CHECK-NEXT: model.launch @table.kernel0(%[[SUMS]], %[[OLD]], %[[S]], %[[E]]) ids(%[[OWNERS]])
+// CHECK: model.launch @table.kernel0(%[[SUMS]], %[[OLD]], %[[S]], %[[E]]) ids(%[[OWNERS]])
 // CHECK-SAME: [#model.at<row 0, 0 for 8>, #model.at<row 0, 0 for 8>, #model.at<shared 0, 0 for 1>, #model.at<id 0, 0 for 8>]
 func.func @table(%g: !vertex.graph {nn.input = "g"}, %E: tensor<100x8xf32> {nn.param = "E"}, %x: tensor<?x8xf32> {nn.input = "x"},
                  %ids: tensor<?xi32> {nn.input = "ids"}, %s: tensor<f32> {nn.input = "s"}) -> (tensor<100x8xf32> {nn.update = "E"}) {

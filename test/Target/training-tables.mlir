@@ -36,7 +36,7 @@
 // The weight is the transpose of all of U: K 8, N 16.
 // CHECK: [1 x { i32, i32, ptr, i64, i64, i64, i32, i32 }] [{{.*}} { i32 2, i32 1, {{.*}}, i64 0, i64 8, i64 16, i32 1, i32 0 }]
 // The reversed loop runs over all tasks (rows 8), reductions over all vertices.
-// CHECK: [5 x { ptr, i32, i32, i32, i32, ptr }] [{{.*}} { ptr {{[^,]*}}, i32 8, i32 0, i32 2, i32 0, {{.*}} { ptr {{[^,]*}}, i32 1, i32 0, i32 1, i32 0,
+// CHECK: [{{[0-9]+}} x { ptr, i32, i32, i32, i32, ptr }] [{{.*}} { ptr {{[^,]*}}, i32 8, i32 0, i32 2, i32 0, {{.*}} { ptr {{[^,]*}}, i32 1, i32 0, i32 1, i32 0,
 func.func @step(%g: !vertex.graph {nn.input = "g"}, %y: tensor<?x8xf32> {nn.input = "y"}, %ids: tensor<?xi32> {nn.input = "ids"},
                 %U: tensor<16x8xf32> {nn.param = "U"}, %E: tensor<100x8xf32> {nn.param = "E"}, %m: tensor<100x8xf32> {nn.state = "E.momentum"})
     -> (tensor<8x16xf32> {nn.output = "dW"}, tensor<8xf32> {nn.output = "db"}, tensor<100x8xf32> {nn.update = "E"}, tensor<100x8xf32> {nn.update = "E.momentum"}) {
