@@ -9,6 +9,7 @@
 
 #include "espalier/Conversion/Passes.h"
 #include "espalier/Dialect/NN/Transforms/Passes.h"
+#include "espalier/Dialect/Vertex/IR/Vertex.h"
 #include "espalier/Dialect/Vertex/Transforms/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
@@ -19,7 +20,13 @@ using namespace espalier;
 void espalier::buildBatchingPipeline(OpPassManager &manager,
                                      const PipelineOptions &options) {
   manager.addPass(createCanonicalizerPass());
-  manager.addPass(vertex::createHoistChildOperatorsPass());
+  // A bias on its own stays when its product with zeros goes. Around vertex
+  // functions it becomes a group, which has no derivative, so that waits.
+  manager.addNestedPass<vertex::FuncOp>(nn::createExpandDensePass());
+  if (options.split)
+    manager.addPass(vertex::createSplitProductsPass());
+  if (options.hoist)
+    manager.addPass(vertex::createHoistChildOperatorsPass());
   if (options.gradient || !options.train.empty()) {
     vertex::DifferentiatePassOptions derivative;
     derivative.entry = options.loss;
@@ -33,7 +40,6 @@ void espalier::buildBatchingPipeline(OpPassManager &manager,
     step.decay = options.decay;
     manager.addPass(nn::createAddTrainStepPass(step));
   }
-  // A bias on its own stays when its product with zeros goes.
   manager.addPass(nn::createExpandDensePass());
   if (options.specialize)
     manager.addPass(vertex::createSpecializeLeavesPass());
@@ -47,7 +53,10 @@ void espalier::buildBatchingPipeline(OpPassManager &manager,
   fusion.singletons = !options.fuse;
   manager.addPass(nn::createFuseElementwisePass(fusion));
   // A group has one phase, so groups come first.
-  manager.addPass(vertex::createClassifyOperatorsPass());
+  vertex::ClassifyOperatorsPassOptions phases;
+  phases.eager = options.eager;
+  phases.lazy = options.lazy;
+  manager.addPass(vertex::createClassifyOperatorsPass(phases));
   manager.addPass(vertex::createBatchVerticesPass());
   manager.addPass(createCanonicalizerPass());
   // Sums over vertices leave arithmetic between the applies.

@@ -10,6 +10,10 @@ import numpy as np
 
 import models
 
+# What espalier-compile can leave out (--ablate) without changing results.
+ABLATIONS = ["fusion", "specialization", "recomputation", "splitting",
+             "eager", "lazy"]
+
 # Of gradients along random directions, in float64.
 BOUND = 1e-6
 # Of float64 gradients computed in another order.
@@ -120,7 +124,7 @@ class Checker:
         for name in gradients:
             if again[name].tobytes() != gradients[name].tobytes():
                 self.fail(f"a second run gives other bits for {name}")
-        for ablated in ["fusion", "specialization", "recomputation"]:
+        for ablated in ABLATIONS:
             other = self.compile("f64", "--ablate=" + ablated)
             found = self.gradients(other, weights, "--batch-size", "0")
             self.compare("without " + ablated, found, gradients, SAME)

@@ -13,6 +13,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -75,7 +76,7 @@ static cl::list<std::string> trainWithout(
 static cl::list<std::string>
     ablate("ablate", cl::value_desc("OPTIMISATION"), cl::CommaSeparated,
            cl::desc("Switch optimisations off: fusion, specialization, "
-                    "recomputation"),
+                    "recomputation, splitting, hoisting, eager, lazy"),
            cl::cat(category));
 
 static LogicalResult fail(const Twine &message) {
@@ -152,16 +153,24 @@ static LogicalResult compile() {
   context.printOpOnDiagnostic(false);
 
   espalier::PipelineOptions options;
+  std::pair<StringRef, decltype(options.fuse) *> optimizations[] = {
+      {"fusion", &options.fuse},
+      {"specialization", &options.specialize},
+      {"recomputation", &options.recompute},
+      {"splitting", &options.split},
+      {"hoisting", &options.hoist},
+      {"eager", &options.eager},
+      {"lazy", &options.lazy}};
+  auto optimizationNames = [&] {
+    return llvm::join(llvm::make_first_range(optimizations), ", ");
+  };
   for (StringRef name : ablate) {
-    if (name == "fusion")
-      options.fuse = false;
-    else if (name == "specialization")
-      options.specialize = false;
-    else if (name == "recomputation")
-      options.recompute = false;
-    else
-      return fail("unknown optimisation '" + name +
-                  "'; known are fusion, specialization, recomputation");
+    auto *known = llvm::find_if(
+        optimizations, [&](const auto &entry) { return entry.first == name; });
+    if (known == std::end(optimizations))
+      return fail("unknown optimisation '" + name + "'; known are " +
+                  optimizationNames());
+    *known->second = false;
   }
   for (StringRef name : trainWithout) {
     if (name == "clipping")

@@ -40,6 +40,20 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "recompute",
       llvm::cl::desc("Compute cheap values again for the backward pass"),
       llvm::cl::init(true)};
+  Option<bool> split{
+      *this, "split",
+      llvm::cl::desc("Split products of pulled and gathered values"),
+      llvm::cl::init(true)};
+  Option<bool> hoist{
+      *this, "hoist",
+      llvm::cl::desc("Hoist work of children out of regions over them"),
+      llvm::cl::init(true)};
+  Option<bool> eager{*this, "eager",
+                     llvm::cl::desc("Batch eager operators over all vertices"),
+                     llvm::cl::init(true)};
+  Option<bool> lazy{*this, "lazy",
+                    llvm::cl::desc("Batch lazy operators over all vertices"),
+                    llvm::cl::init(true)};
   Option<unsigned> vectorBits{*this, "vector-bits",
                               llvm::cl::desc("Width of a vector register"),
                               llvm::cl::init(256)};

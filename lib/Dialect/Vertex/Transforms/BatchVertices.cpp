@@ -379,8 +379,8 @@ private:
   }
 
   /// The sum of `value` over a variant's vertices: of a matrix put together,
-  /// that of each piece, which may be the sum of outer products; of tables of one row,
-  /// the table of all rows.
+  /// that of each piece, which may be the sum of outer products; of tables of
+  /// one row, the table of all rows.
   Value sumOverVertices(VariantBatcher &batcher, Location loc, Value value) {
     if (nn::isZeros(value))
       return nn::buildZeros(builder, loc, value.getType());

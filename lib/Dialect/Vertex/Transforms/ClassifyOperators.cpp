@@ -33,7 +33,8 @@ static int64_t bytesOf(Type type) {
 
 namespace {
 struct Classifier {
-  explicit Classifier(FuncOp function) : body(function.getBody().front()) {
+  Classifier(FuncOp function, bool eager, bool lazy)
+      : body(function.getBody().front()), eager(eager), lazy(lazy) {
     for (Operation &op : body)
       if (op.hasTrait<Gathers>() ||
           llvm::any_of(getReadValues(&op), [&](Value operand) {
@@ -77,6 +78,13 @@ struct Classifier {
       return {Phase::lazy, "no scatter depends on it"};
     bool gathered = afterGather.contains(&op);
     bool scattered = beforeScatter.contains(&op);
+    if (scattered && !gathered && !eager && hasLoop())
+      return {Phase::path, "eager operators are off"};
+    if (gathered && !scattered && !lazy && hasLoop() &&
+        llvm::none_of(getReadValues(&op), [&](Value value) {
+          return phases.lookup(value.getDefiningOp()) == Phase::lazy;
+        }))
+      return {Phase::path, "lazy operators are off"};
     if (gathered && scattered)
       return {Phase::path, "lies on a path from a gather to the scatter"};
     if (scattered)
@@ -105,16 +113,20 @@ struct Classifier {
     }
   }
 
+  bool hasLoop() { return !beforeScatter.empty(); }
+
   Block &body;
+  bool eager, lazy;
   llvm::DenseSet<Operation *> afterGather, beforeScatter;
   llvm::DenseMap<Operation *, Phase> phases;
 };
 
 struct ClassifyOperatorsPass
     : espalier::vertex::impl::ClassifyOperatorsPassBase<ClassifyOperatorsPass> {
+  using ClassifyOperatorsPassBase::ClassifyOperatorsPassBase;
   void runOnOperation() override {
     for (FuncOp function : getOperation().getOps<FuncOp>())
-      Classifier(function).run();
+      Classifier(function, eager, lazy).run();
   }
 };
 } // namespace

@@ -159,6 +159,37 @@ def HoistChildOperatorsPass
   }];
 }
 
+def SplitProductsPass : Pass<"split-products", "::mlir::ModuleOp"> {
+  let summary = "Splits products of pulled and gathered values.";
+  let description = [{
+    A product of a concatenation of which some pieces depend on gathers and
+    others do not becomes a sum of products, each with its rows of the weight.
+    Those that do not are eager: they run over all vertices before the first
+    task.
+
+    Needs: `expand-dense`. Run it before `differentiate`.
+    Guarantees: equal values but for the order of sums.
+    Limits: pieces of one `tensor.concat`.
+    Reports: remark `split` in category `split-products` with the number of
+    products that one became.
+
+    ```mlir
+    %xh = tensor.concat dim(0) %x, %h : (tensor<4xf32>, tensor<8xf32>) -> tensor<12xf32>
+    %y = nn.matmul %xh, %W : tensor<12xf32>, tensor<12x8xf32>
+    ```
+    becomes, where `%x` is pulled and `%h` gathered,
+    ```mlir
+    %W_x = tensor.extract_slice %W[0, 0] [4, 8] [1, 1] : tensor<12x8xf32> to tensor<4x8xf32>
+    %0 = nn.matmul %x, %W_x : tensor<4xf32>, tensor<4x8xf32>
+    %W_h = tensor.extract_slice %W[4, 0] [8, 8] [1, 1] : tensor<12x8xf32> to tensor<8x8xf32>
+    %1 = nn.matmul %h, %W_h : tensor<8xf32>, tensor<8x8xf32>
+    %y = arith.addf %0, %1 : tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect",
+                           "::espalier::nn::NNDialect"];
+}
+
 def PrunePushesPass : Pass<"prune-pushes", "::mlir::ModuleOp"> {
   let summary = "Drops what variants push for nobody.";
   let description = [{
@@ -218,6 +249,12 @@ def ClassifyOperatorsPass : Pass<"classify-operators", "::mlir::ModuleOp"> {
     vertex.push "h" %0 {vertex.phase = #vertex.phase<lazy>} : tensor<8xf32>
     ```
   }];
+  let options = [
+    Option<"eager", "eager", "bool", "true",
+           "Run eager operators before the first task; otherwise per task">,
+    Option<"lazy", "lazy", "bool", "true",
+           "Run lazy operators after the last task; otherwise per task">,
+  ];
 }
 
 def BatchVerticesPass : Pass<"batch-vertices", "::mlir::ModuleOp"> {
