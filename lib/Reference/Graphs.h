@@ -55,7 +55,8 @@ private:
 // Readouts.cpp
 //===----------------------------------------------------------------------===//
 
-/// Evaluates vertex.segment_sum, segment_max or spread_structures on `rows`.
+/// Evaluates vertex.roots, at_roots, segment_sum, segment_max or
+/// spread_structures on `rows`.
 mlir::FailureOr<ArrayPtr> readStructures(mlir::Operation *op, const Array &rows,
                                          const Structures &structures);
 

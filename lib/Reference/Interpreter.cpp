@@ -9,10 +9,7 @@
 
 #include "Graphs.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 #include <algorithm>
-#include <deque>
 
 using namespace mlir;
 using namespace espalier;
@@ -258,40 +255,6 @@ void Application::reduce(vertex::ReduceOp op, const Values &values) {
 }
 
 //===----------------------------------------------------------------------===//
-// roots
-//===----------------------------------------------------------------------===//
-
-/// Rows of vertices for rows of structures (`op` is at_roots), or the other way
-/// round (roots): a structure's row is that of its last vertex.
-static FailureOr<ArrayPtr> readRoots(Operation *op, const Array &rows,
-                                     const Structures &structures) {
-  bool atRoots = isa<vertex::AtRootsOp>(op);
-  int64_t from = structures.vertices(), to = structures.count();
-  if (atRoots)
-    std::swap(from, to);
-  if (rows.shape[0] != from)
-    return op->emitOpError("expects a row for each of ")
-           << from << (atRoots ? " structures" : " vertices") << ", but got "
-           << rows.shape[0] << " rows";
-  std::vector<int64_t> shape = rows.shape;
-  shape[0] = to;
-  Array result = Array::zeros(shape);
-  int64_t elements = 1;
-  for (size_t d = 1; d != shape.size(); ++d)
-    elements *= shape[d];
-  for (int64_t k = 0; k != structures.count(); ++k) {
-    if (structures.offsets[k] == structures.offsets[k + 1])
-      continue;
-    int64_t read = structures.offsets[k + 1] - 1, written = k;
-    if (atRoots)
-      std::swap(read, written);
-    std::copy_n(rows.data.begin() + read * elements, elements,
-                result.data.begin() + written * elements);
-  }
-  return ArrayPtr(std::make_shared<Array>(std::move(result)));
-}
-
-//===----------------------------------------------------------------------===//
 // Entries
 //===----------------------------------------------------------------------===//
 
@@ -349,15 +312,8 @@ reference::interpret(func::FuncOp entry, ArrayRef<Structures> structures,
       if (failed(pushed))
         return failure();
       values.set(apply.getResults(), *pushed);
-    } else if (isa<vertex::RootsOp, vertex::AtRootsOp>(op)) {
-      FailureOr<ArrayPtr> rows =
-          readRoots(&op, *values.get(op.getOperand(1)),
-                    graphs->structures(op.getOperand(0)));
-      if (failed(rows))
-        return failure();
-      values.set(op.getResult(0), *rows);
-    } else if (isa<vertex::SegmentSumOp, vertex::SegmentMaxOp,
-                   vertex::SpreadStructuresOp>(op)) {
+    } else if (isa<vertex::RootsOp, vertex::AtRootsOp, vertex::SegmentSumOp,
+                   vertex::SegmentMaxOp, vertex::SpreadStructuresOp>(op)) {
       FailureOr<ArrayPtr> rows =
           readStructures(&op, *values.get(op.getOperand(1)),
                          graphs->structures(op.getOperand(0)));

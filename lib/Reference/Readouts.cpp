@@ -22,7 +22,8 @@ static Array zerosLike(const Array &rows, int64_t count) {
 
 FailureOr<ArrayPtr> reference::readStructures(Operation *op, const Array &rows,
                                               const Structures &structures) {
-  bool spreads = isa<vertex::SpreadStructuresOp>(op);
+  bool spreads = isa<vertex::SpreadStructuresOp, vertex::AtRootsOp>(op);
+  bool ofRoots = isa<vertex::RootsOp, vertex::AtRootsOp>(op);
   int64_t vertices = structures.vertices(), count = structures.count();
   int64_t expected = spreads ? count : vertices;
   if (rows.shape[0] != expected)
@@ -33,8 +34,11 @@ FailureOr<ArrayPtr> reference::readStructures(Operation *op, const Array &rows,
   int64_t elements = 1;
   for (int64_t extent : ArrayRef(rows.shape).drop_front())
     elements *= extent;
-  for (int64_t k = 0; k != count; ++k)
-    for (int64_t v = structures.offsets[k]; v != structures.offsets[k + 1]; ++v)
+  for (int64_t k = 0; k != count; ++k) {
+    int64_t first = structures.offsets[k], end = structures.offsets[k + 1];
+    // The root is the last vertex, if there is one.
+    int64_t begin = ofRoots ? std::max(first, end - 1) : first;
+    for (int64_t v = begin; v != end; ++v)
       for (int64_t i = 0; i != elements; ++i) {
         if (spreads) {
           result.data[v * elements + i] = rows.data[k * elements + i];
@@ -42,11 +46,11 @@ FailureOr<ArrayPtr> reference::readStructures(Operation *op, const Array &rows,
         }
         double x = rows.data[v * elements + i];
         double &reduced = result.data[k * elements + i];
-        bool first = v == structures.offsets[k];
-        if (isa<vertex::SegmentSumOp>(op))
+        if (isa<vertex::SegmentMaxOp>(op))
+          reduced = v == first || x > reduced || std::isnan(x) ? x : reduced;
+        else
           reduced += x;
-        else if (first || x > reduced || std::isnan(x))
-          reduced = x;
       }
+  }
   return ArrayPtr(std::make_shared<Array>(std::move(result)));
 }

@@ -490,3 +490,34 @@ func.func @ids_of_roots(%g: !vertex.graph {nn.input = "g"}, %ids: tensor<?xi32> 
   %y = nn.embedding %table[%r] : tensor<100x8xf32>, tensor<?xi32>
   return %y : tensor<?x8xf32>
 }
+
+// -----
+
+// Two updates that start from the same zeros get a table each, made before rows
+// are written into it.
+// CHECK-LABEL: model.entry @two_updates
+// CHECK: model.launch @two_updates.kernel0(%[[FIRST:.*]]) at
+// CHECK-NEXT: model.launch @two_updates.kernel1(%[[SECOND:.*]]) at
+// CHECK: model.launch @two_updates.kernel2(%{{.*}}, %[[FIRST]]) ids
+// CHECK: model.launch @two_updates.kernel3(%{{.*}}, %[[SECOND]]) ids
+func.func @two_updates(%g: !vertex.graph {nn.input = "g"}, %a: tensor<?xi32> {nn.input = "a"},
+                       %b: tensor<?xi32> {nn.input = "b"}, %x: tensor<?x2xf32> {nn.input = "x"})
+    -> (tensor<4x2xf32> {nn.output = "first"}, tensor<4x2xf32> {nn.output = "second"}) {
+  %zeros = nn.elementwise() : () -> tensor<4x2xf32> {
+    %0 = arith.constant dense<0.0> : tensor<4x2xf32>
+    nn.yield %0 : tensor<4x2xf32>
+  }
+  %s, %o = nn.combine_rows %x by %a : tensor<?x2xf32>, tensor<?xi32>
+  %t, %p = nn.combine_rows %x by %b : tensor<?x2xf32>, tensor<?xi32>
+  %r = nn.elementwise(%s) : (tensor<?x2xf32>) -> tensor<?x2xf32> {
+  ^bb0(%y: tensor<2xf32>):
+    nn.yield %y : tensor<2xf32>
+  }
+  %first = nn.update_rows %zeros by %o with %r : tensor<4x2xf32>, tensor<?xi32>, tensor<?x2xf32>
+  %q = nn.elementwise(%t) : (tensor<?x2xf32>) -> tensor<?x2xf32> {
+  ^bb0(%y: tensor<2xf32>):
+    nn.yield %y : tensor<2xf32>
+  }
+  %second = nn.update_rows %zeros by %p with %q : tensor<4x2xf32>, tensor<?xi32>, tensor<?x2xf32>
+  return %first, %second : tensor<4x2xf32>, tensor<4x2xf32>
+}

@@ -17,15 +17,16 @@
 
 namespace espalier::run {
 
-static uint32_t rowsOfArgument(const espalier_entry &entry, const char *flag,
-                               const std::string &name) {
+static const espalier_buffer_desc &findArgument(const espalier_entry &entry,
+                                                const char *flag,
+                                                const std::string &name) {
   std::string names;
   for (uint32_t i = 0; i != entry.buffer_count; ++i) {
     const espalier_buffer_desc &buffer = entry.buffers[i];
     if (buffer.kind != ESPALIER_BUFFER_INPUT)
       continue;
     if (name == buffer.name)
-      return buffer.rows;
+      return buffer;
     names += (names.empty() ? "'" : ", '") + std::string(buffer.name) + "'";
   }
   fail(ESPALIER_NOT_FOUND,
@@ -49,9 +50,11 @@ static int64_t bytesOfRow(const Tensor &tensor) {
 Arguments::Arguments(
     const espalier_entry &entry, const char *flag,
     const std::vector<std::pair<std::string, std::string>> &files,
-    Structures &structures) {
+    Graphs &graphs) {
   for (auto &[name, file] : files) {
-    uint32_t rows = rowsOfArgument(entry, flag, name);
+    const espalier_buffer_desc &buffer = findArgument(entry, flag, name);
+    Structures &structures = graphs[graphs.indexOf(entry, buffer)];
+    uint32_t rows = buffer.rows;
     Argument argument{name, rows == ESPALIER_ROWS_STRUCTURES, readNpy(file)};
     const Tensor &tensor = argument.tensor;
     int64_t expected =

@@ -12,6 +12,8 @@
 #ifndef ESPALIER_RUN_ARGUMENTS_H
 #define ESPALIER_RUN_ARGUMENTS_H
 
+#include "Graphs.h"
+
 #include "espalier/runtime.hpp"
 #include "tensor/Tensor.h"
 
@@ -27,17 +29,18 @@ using namespace runtime;
 struct BatchRange {
   int64_t firstStructure;
   int64_t structures;
-  int64_t firstVertex;
-  int64_t vertices;
+  /// Of each graph.
+  std::vector<int64_t> firstVertex;
+  std::vector<int64_t> vertices;
 };
 
 class Arguments {
 public:
   /// Reads the files and checks that they have a row a structure or vertex of
-  /// all `structures`, where `entry` says so. `flag` is what gave them.
+  /// all `graphs`, where `entry` says so. `flag` is what gave them.
   Arguments(const espalier_entry &entry, const char *flag,
             const std::vector<std::pair<std::string, std::string>> &files,
-            Structures &structures);
+            Graphs &graphs);
 
   /// Views of the rows of one batch; they live as long as this object.
   std::vector<NamedView> slice(const BatchRange &range) const;

@@ -26,19 +26,21 @@ using Clock = std::chrono::steady_clock;
 // Results
 //===----------------------------------------------------------------------===//
 
-Collector::Collector(const espalier_entry &entry, const Structures &structures,
+Collector::Collector(const espalier_entry &entry, const Graphs &all,
                      int64_t batches) {
   for (uint32_t i = 0; i != entry.buffer_count; ++i) {
     const espalier_buffer_desc &buffer = entry.buffers[i];
     if (buffer.kind != ESPALIER_BUFFER_OUTPUT)
       continue;
     std::vector<int64_t> shape(buffer.shape, buffer.shape + buffer.rank);
+    size_t graph = all.indexOf(entry, buffer);
     int64_t count = buffer.rows == ESPALIER_ROWS_ONE ? batches
                     : buffer.rows == ESPALIER_ROWS_STRUCTURES
-                        ? structures.count()
-                        : structures.vertices();
+                        ? all.count()
+                        : all[graph].vertices();
     shape.insert(shape.begin(), count);
     rows.push_back(buffer.rows);
+    graphs.push_back(graph);
     results.push_back({buffer.name, Tensor::zeros(buffer.dtype, shape)});
   }
 }
@@ -49,12 +51,14 @@ void Collector::add(const Result &result, const BatchRange &range,
     Tensor &all = results[i].tensor;
     TensorView part = result[results[i].name.c_str()];
     espalier_tensor raw = part.c();
-    int64_t first = rows[i] == ESPALIER_ROWS_ONE          ? batch
-                    : rows[i] == ESPALIER_ROWS_STRUCTURES ? range.firstStructure
-                                                          : range.firstVertex;
-    int64_t count = rows[i] == ESPALIER_ROWS_ONE          ? 1
-                    : rows[i] == ESPALIER_ROWS_STRUCTURES ? range.structures
-                                                          : range.vertices;
+    int64_t first = rows[i] == ESPALIER_ROWS_ONE ? batch
+                    : rows[i] == ESPALIER_ROWS_STRUCTURES
+                        ? range.firstStructure
+                        : range.firstVertex[graphs[i]];
+    int64_t count = rows[i] == ESPALIER_ROWS_ONE ? 1
+                    : rows[i] == ESPALIER_ROWS_STRUCTURES
+                        ? range.structures
+                        : range.vertices[graphs[i]];
     if (count == 0)
       continue;
     int64_t rowElements = all.elements() / all.shape[0];
@@ -75,18 +79,19 @@ void Collector::add(const Result &result, const BatchRange &range,
 // Batches
 //===----------------------------------------------------------------------===//
 
-Batches::Batches(const Structures &structures, const Arguments &arguments,
+Batches::Batches(const Graphs &graphs, const Arguments &arguments,
                  int64_t batchSize) {
-  int64_t total = structures.count();
+  int64_t total = graphs.count();
   if (batchSize == 0)
     batchSize = total;
-  int64_t firstVertex = 0;
+  std::vector<int64_t> firstVertex(graphs.verticesOfEach().size(), 0);
   for (int64_t begin = 0; begin < total;) {
     int64_t end = begin + std::min(batchSize, total - begin);
-    Structures part = structures.slice(begin, end);
-    BatchRange range{begin, end - begin, firstVertex, part.vertices()};
+    Graphs part = graphs.slice(begin, end);
+    BatchRange range{begin, end - begin, firstVertex, part.verticesOfEach()};
     batches.push_back({range, std::move(part), arguments.slice(range)});
-    firstVertex += range.vertices;
+    for (size_t g = 0; g != firstVertex.size(); ++g)
+      firstVertex[g] += range.vertices[g];
     begin = end;
   }
 }
@@ -97,7 +102,7 @@ double Batches::pass(const Session &session, Collector *collector) const {
   for (int64_t i = 0; i != count(); ++i) {
     const Batch &batch = batches[i];
     auto start = Clock::now();
-    Result result = session.run(batch.structures, batch.arguments);
+    Result result = batch.graphs.run(session, batch.arguments);
     seconds += std::chrono::duration<double>(Clock::now() - start).count();
     if (collector)
       collector->add(result, batch.range, i);

@@ -26,21 +26,20 @@ using namespace runtime;
 /// Results of all batches, one after another.
 class Collector {
 public:
-  Collector(const espalier_entry &entry, const Structures &structures,
-            int64_t batches);
+  Collector(const espalier_entry &entry, const Graphs &graphs, int64_t batches);
   /// Copies the results of the batch number `batch`.
   void add(const Result &result, const BatchRange &range, int64_t batch);
   const std::vector<NamedTensor> &tensors() const { return results; }
 
 private:
   std::vector<uint32_t> rows; // ESPALIER_ROWS_* of every result
+  std::vector<size_t> graphs; // whose rows
   std::vector<NamedTensor> results;
 };
 
 class Batches {
 public:
-  Batches(const Structures &structures, const Arguments &arguments,
-          int64_t batchSize);
+  Batches(const Graphs &graphs, const Arguments &arguments, int64_t batchSize);
 
   int64_t count() const { return (int64_t)batches.size(); }
 
@@ -52,7 +51,7 @@ public:
 private:
   struct Batch {
     BatchRange range;
-    Structures structures;
+    Graphs graphs;
     std::vector<NamedView> arguments;
   };
   std::vector<Batch> batches;

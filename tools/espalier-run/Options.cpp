@@ -75,27 +75,38 @@ static std::string guessFormat(const std::string &path) {
        path.c_str());
 }
 
+/// Every "FILE" or "NAME=FILE"; a '=' behind a '/' is part of a path.
+static std::vector<StructureFile>
+splitStructures(const char *flag, const std::vector<std::string> &texts,
+                const std::string &format) {
+  std::vector<StructureFile> files;
+  for (const std::string &text : texts) {
+    size_t equals = text.find('=');
+    bool named = equals < text.find('/') && equals != std::string::npos;
+    if (named && (equals == 0 || equals + 1 == text.size()))
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "%s expects FILE or NAME=FILE, found '%s'", flag, text.c_str());
+    std::string path = named ? text.substr(equals + 1) : text;
+    files.push_back({named ? text.substr(0, equals) : "", path,
+                     format.empty() ? guessFormat(path) : format});
+  }
+  return files;
+}
+
 /// Rules that concern several flags.
-static void checkCombination(Options &options) {
+static void checkCombination(const Options &options) {
   if (options.describe)
     return;
   if (options.structures.empty())
     fail(ESPALIER_INVALID_ARGUMENT,
          "--structures is required, unless --describe is given");
   if (options.training) {
-    Training &training = *options.training;
-    if (training.epochs == 0)
+    if (options.training->epochs == 0)
       fail(ESPALIER_INVALID_ARGUMENT, "--train needs --epochs N");
     if (options.saveWeights.empty())
       fail(ESPALIER_INVALID_ARGUMENT,
            "--train needs --save-weights FILE; what it learns would be lost");
-    if (!training.validate.empty())
-      training.validateFormat = options.format.empty()
-                                    ? guessFormat(training.validate)
-                                    : options.format;
   }
-  if (options.format.empty())
-    options.format = guessFormat(options.structures);
 }
 
 /// A number that is neither negative nor infinite nor NaN.
@@ -112,10 +123,12 @@ namespace {
 struct TrainingFlags {
   bool train = false;
   Training training;
+  std::vector<std::string> validate;
   std::vector<std::string> validateInputs;
 
   void add(CLI::App &app);
-  std::optional<Training> get() const;
+  /// `format` is that of all files of structures; empty: their names tell.
+  std::optional<Training> get(const std::string &format) const;
 };
 } // namespace
 
@@ -161,9 +174,12 @@ void TrainingFlags::add(CLI::App &app) {
          "Of initial parameters, of the order of structures, and of dropout")
       ->type_name("N")
       ->capture_default_str();
-  option("--validate", training.validate,
-         "Structures to measure loss and accuracy on after every epoch")
-      ->type_name("FILE");
+  option("--validate", validate,
+         "Structures to measure loss and accuracy on after every epoch; "
+         "repeatable, as --structures")
+      ->type_name("[NAME=]FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   option("--validate-entry", training.validateEntry,
          "The entry that measures; not needed if only one other has a 'loss'")
       ->type_name("NAME");
@@ -184,10 +200,11 @@ void TrainingFlags::add(CLI::App &app) {
     trains->excludes(other);
 }
 
-std::optional<Training> TrainingFlags::get() const {
+std::optional<Training> TrainingFlags::get(const std::string &format) const {
   if (!train)
     return std::nullopt;
   Training all = training;
+  all.validate = splitStructures("--validate", validate, format);
   all.validateInputs = splitInputs("--validate-input", validateInputs);
   return all;
 }
@@ -204,7 +221,8 @@ std::optional<Options> parseOptions(int argc, char **argv) {
   Options options;
   std::string policy = "batched";
   std::string unseenWords = "error";
-  std::vector<std::string> inputs;
+  std::string format;
+  std::vector<std::string> structures, inputs;
   TrainingFlags training;
 
   CLI::App app{kDescription, "espalier-run"};
@@ -222,10 +240,15 @@ std::optional<Options> parseOptions(int argc, char **argv) {
                "steps, and do nothing else");
 
   const char *data = "Data";
-  app.add_option("--structures", options.structures, "Structures to run on")
+  app.add_option("--structures", structures,
+                 "Structures to run on; repeatable, with the name of the graph "
+                 "that they are for, if the entry runs over several: the k-th "
+                 "structures of all of these belong together")
       ->group(data)
-      ->type_name("FILE");
-  app.add_option("--format", options.format,
+      ->type_name("[NAME=]FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--format", format,
                  "Format of the structures; not needed for files that end in "
                  ".ptb, .conllu or .jsonl")
       ->group(data)
@@ -326,8 +349,9 @@ std::optional<Options> parseOptions(int argc, char **argv) {
     options.policy = ESPALIER_POLICY_SERIAL;
   if (unseenWords == "none")
     options.unseenWords = ESPALIER_UNSEEN_NONE;
+  options.structures = splitStructures("--structures", structures, format);
   options.inputs = splitInputs("--input", inputs);
-  options.training = training.get();
+  options.training = training.get(format);
   checkCombination(options);
   return options;
 }

@@ -21,6 +21,13 @@
 
 namespace espalier::run {
 
+/// A file of structures.
+struct StructureFile {
+  std::string graph; // whose structures; empty: of the entry's only one
+  std::string path;
+  std::string format;
+};
+
 /// What --train is to do.
 struct Training {
   int64_t epochs = 0;
@@ -32,9 +39,8 @@ struct Training {
   bool shuffle = true;
   uint64_t seed = 1;
 
-  std::string validate; // empty: no validation
-  std::string validateFormat;
-  std::string validateEntry; // empty: the other entry that has a loss
+  std::vector<StructureFile> validate; // empty: no validation
+  std::string validateEntry;           // empty: the other entry that has a loss
   std::vector<std::pair<std::string, std::string>> validateInputs;
 
   std::string resume;
@@ -46,8 +52,7 @@ struct Options {
   std::string entry; // empty: the library's only one; "train_step" to train
   bool describe = false;
 
-  std::string structures;
-  std::string format;
+  std::vector<StructureFile> structures;
   std::string vocabulary; // empty: built from the structures
   std::string saveVocabulary;
   /// Of words that a given vocabulary lacks.

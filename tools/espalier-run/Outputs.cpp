@@ -22,15 +22,18 @@ static bool isSameFile(const std::string &a, const std::string &b) {
 }
 
 void checkOutputs(const Options &options) {
-  std::vector<std::string> taken{options.library, options.structures,
-                                 options.vocabulary, options.weights};
+  std::vector<std::string> taken{options.library, options.vocabulary,
+                                 options.weights};
+  for (const StructureFile &file : options.structures)
+    taken.push_back(file.path);
   for (const auto &[name, path] : options.inputs)
     taken.push_back(path);
   std::vector<std::string> outputs{options.output, options.stats, options.trace,
                                    options.saveVocabulary, options.saveWeights};
   if (options.training) {
     const Training &training = *options.training;
-    taken.push_back(training.validate);
+    for (const StructureFile &file : training.validate)
+      taken.push_back(file.path);
     for (const auto &[name, path] : training.validateInputs)
       taken.push_back(path);
     if (!isSameFile(training.resume, options.saveWeights))

@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 #include "Report.h"
 
+#include "Graphs.h"
+
 #include "io/File.h"
 #include "support/Error.h"
 
@@ -107,8 +109,8 @@ static void printSplit(std::ostream &out, const espalier_stats &stats) {
 
 void print(std::ostream &out, const Options &options, const Report &report,
            const std::vector<NamedTensor> &results) {
-  out << report.model << ": " << report.entry << " on " << options.structures
-      << '\n'
+  out << report.model << ": " << report.entry << " on "
+      << textOf(options.structures) << '\n'
       << "  " << countText(report.structures, "structure", "structures") << ", "
       << countText(report.vertices, "vertex", "vertices") << ", "
       << countText(report.batches, "batch", "batches") << ", "
@@ -150,7 +152,7 @@ void writeStats(const Options &options, const Report &report) {
   json["library"] = options.library;
   json["model"] = report.model;
   json["entry"] = report.entry;
-  json["data"] = options.structures;
+  json["data"] = textOf(options.structures);
   json["policy"] =
       options.policy == ESPALIER_POLICY_SERIAL ? "serial" : "batched";
   json["threads"] = options.threads;

@@ -58,11 +58,11 @@ void run(const Module &module, const Options &options) {
 
   bool grow = options.vocabulary.empty();
   Vocabulary vocabulary = grow ? Vocabulary() : Vocabulary(options.vocabulary);
-  Structures structures =
-      Structures::read(options.structures, options.format, vocabulary,
-                       grow ? ESPALIER_UNSEEN_ADD : options.unseenWords);
-  Arguments arguments(entry, "--input", options.inputs, structures);
-  Batches batches(structures, arguments, options.batchSize);
+  Graphs graphs =
+      Graphs::read(entry, "--structures", options.structures, vocabulary,
+                   grow ? ESPALIER_UNSEEN_ADD : options.unseenWords);
+  Arguments arguments(entry, "--input", options.inputs, graphs);
+  Batches batches(graphs, arguments, options.batchSize);
   Weights weights = makeWeights(module, entry, options);
 
   SessionOptions how;
@@ -76,13 +76,13 @@ void run(const Module &module, const Options &options) {
   Report report;
   report.model = module.model().name;
   report.entry = entry.name;
-  report.structures = structures.count();
-  report.vertices = structures.vertices();
+  report.structures = graphs.count();
+  report.vertices = graphs.vertices();
   report.batches = batches.count();
   report.vocabulary = vocabulary.size();
   report.profiled = how.profile;
 
-  Collector collector(entry, structures, batches.count());
+  Collector collector(entry, graphs, batches.count());
   report.seconds = batches.pass(session, &collector);
   report.stats = session.stats();
   if (options.benchmark) {

@@ -13,7 +13,7 @@
 
 namespace espalier::run {
 
-static Structures numbered(Structures structures, const espalier_entry &entry) {
+static Graphs numbered(Graphs graphs, const espalier_entry &entry) {
   static const char kNumber[] = "vertex_number";
   for (uint32_t i = 0; i != entry.buffer_count; ++i) {
     const espalier_buffer_desc &buffer = entry.buffers[i];
@@ -21,18 +21,19 @@ static Structures numbered(Structures structures, const espalier_entry &entry) {
         buffer.rows != ESPALIER_ROWS_CALLER || buffer.rank != 0 ||
         buffer.dtype != ESPALIER_I32 || std::strcmp(buffer.name, kNumber) != 0)
       continue;
+    Structures &structures = graphs[graphs.indexOf(entry, buffer)];
     std::vector<int32_t> numbers(structures.vertices());
     std::iota(numbers.begin(), numbers.end(), 0);
     structures.set(kNumber, numbers);
   }
-  return structures;
+  return graphs;
 }
 
-Samples::Samples(const espalier_entry &entry, Structures read, std::string file,
+Samples::Samples(const espalier_entry &entry, Graphs read, std::string file,
                  const char *flag,
                  const std::vector<std::pair<std::string, std::string>> &inputs)
-    : path(std::move(file)), structures(numbered(std::move(read), entry)),
-      arguments(entry, flag, inputs, structures) {
+    : path(std::move(file)), graphs(numbered(std::move(read), entry)),
+      arguments(entry, flag, inputs, graphs) {
   if (count() == 0)
     fail(ESPALIER_INVALID_ARGUMENT, "there are no structures in '%s'",
          path.c_str());
@@ -41,10 +42,10 @@ Samples::Samples(const espalier_entry &entry, Structures read, std::string file,
 Result Samples::select(const Session &session,
                        const std::vector<int64_t> &numbers,
                        const std::vector<NamedView> &more) const {
-  Structures batch = structures.select(numbers);
+  Graphs batch = graphs.select(numbers);
   Arguments::Selection selection = arguments.select(numbers);
   selection.views.insert(selection.views.end(), more.begin(), more.end());
-  return session.run(batch, selection.views);
+  return batch.run(session, selection.views);
 }
 
 Result Samples::run(const Session &session, const std::vector<int64_t> &numbers,

@@ -26,17 +26,17 @@ using namespace runtime;
 
 class Samples {
 public:
-  /// `structures` as read from `path`, with the arguments of `entry` in the
+  /// `graphs` as read from `path`, with the arguments of `entry` in the
   /// files `inputs`, which `flag` gave. If the entry has an i32 argument
   /// "vertex_number" with a row a vertex, it is the vertex's number in the
   /// file, from 0, unless a file gives it: what dropout knows a vertex by.
-  Samples(const espalier_entry &entry, Structures structures, std::string path,
+  Samples(const espalier_entry &entry, Graphs graphs, std::string path,
           const char *flag,
           const std::vector<std::pair<std::string, std::string>> &inputs);
 
-  int64_t count() const { return structures.count(); }
-  int64_t vertices() const { return structures.vertices(); }
-  int64_t unseenTokens() const { return structures.unseenTokens(); }
+  int64_t count() const { return graphs.count(); }
+  int64_t vertices() const { return graphs.vertices(); }
+  int64_t unseenTokens() const { return graphs.unseenTokens(); }
   const std::string &file() const { return path; }
 
   /// Runs the structures of these numbers. `more` are arguments that all share.
@@ -49,7 +49,7 @@ private:
                 const std::vector<NamedView> &more) const;
 
   std::string path;
-  Structures structures;
+  Graphs graphs;
   Arguments arguments;
 };
 

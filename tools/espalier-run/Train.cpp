@@ -403,16 +403,16 @@ int train(const Module &module, const Options &options) {
   Vocabulary vocabulary = grow ? Vocabulary() : Vocabulary(options.vocabulary);
   Samples samples(
       step,
-      Structures::read(options.structures, options.format, vocabulary,
-                       grow ? ESPALIER_UNSEEN_ADD : options.unseenWords),
-      options.structures, "--input", options.inputs);
+      Graphs::read(step, "--structures", options.structures, vocabulary,
+                   grow ? ESPALIER_UNSEEN_ADD : options.unseenWords),
+      textOf(options.structures), "--input", options.inputs);
   std::optional<Samples> validation;
   if (validates)
     validation.emplace(
         *measureEntry,
-        Structures::read(training.validate, training.validateFormat, vocabulary,
-                         ESPALIER_UNSEEN_NONE),
-        training.validate, "--validate-input", training.validateInputs);
+        Graphs::read(*measureEntry, "--validate", training.validate, vocabulary,
+                     ESPALIER_UNSEEN_NONE),
+        textOf(training.validate), "--validate-input", training.validateInputs);
 
   Checkpoint at;
   Json matters = optionsThatMatter(module, step, options, samples, vocabulary);

@@ -72,6 +72,7 @@ public:
   LogicalResult run() {
     if (failed(bindArguments()) || failed(bindResults()))
       return failure();
+    separateTables();
     planDestinations();
     for (Operation &op : function.getBody().front())
       if (failed(lower(&op)))
@@ -248,6 +249,20 @@ private:
   void claim(Value value, Operand place) {
     if (isMade(value) && !sumsRowsOf(value, place.buffer))
       destinations.try_emplace(value, place);
+  }
+
+  /// Makes the constant table that several updates start from, e.g. zeros, once
+  /// for each of them.
+  void separateTables() {
+    function.walk([](nn::UpdateRowsOp update) {
+      auto made = update.getTable().getDefiningOp<nn::ElementwiseOp>();
+      if (!made || made->getNumOperands() != 0 || made->getNumResults() != 1 ||
+          made->hasOneUse())
+        return;
+      // Before the rows that are written into it.
+      OpBuilder builder(made);
+      update.getTableMutable().assign(builder.clone(*made)->getResult(0));
+    });
   }
 
   /// From the last operator to the first, so that a reader's place is known
