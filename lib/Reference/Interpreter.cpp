@@ -10,6 +10,7 @@
 #include "Graphs.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 using namespace espalier;
@@ -83,6 +84,15 @@ private:
                      Values &values);
   void scatterChild(vertex::ScatterChildOp op, int64_t vertex,
                     const Values &values);
+  /// Evaluates the region of `op` for one child; returns what it yields.
+  FailureOr<SmallVector<ArrayPtr>> evaluateChild(Operation *op, int64_t vertex,
+                                                 ArrayRef<ArrayPtr> arguments,
+                                                 const Values &values);
+  LogicalResult mapChildren(vertex::MapChildrenOp op, int64_t vertex,
+                            Values &values);
+  LogicalResult scatterChildren(vertex::ScatterChildrenOp op, int64_t vertex,
+                                Values &values);
+  void addToChild(int64_t child, ArrayRef<ArrayPtr> scattered);
   void push(vertex::PushOp op, int64_t vertex, const Values &values);
   void reduce(vertex::ReduceOp op, const Values &values);
 
@@ -163,6 +173,10 @@ LogicalResult Application::evaluateOperator(Operation *op, int64_t vertex,
     gather(gathers, vertex, values);
   } else if (auto gathers = dyn_cast<vertex::GatherParentsOp>(op)) {
     gatherParents(gathers, vertex, values);
+  } else if (auto map = dyn_cast<vertex::MapChildrenOp>(op)) {
+    return mapChildren(map, vertex, values);
+  } else if (auto scatter = dyn_cast<vertex::ScatterChildrenOp>(op)) {
+    return scatterChildren(scatter, vertex, values);
   } else if (auto scatter = dyn_cast<vertex::ScatterOp>(op)) {
     states[vertex] = values.get(scatter.getStates());
   } else if (auto scatter = dyn_cast<vertex::ScatterChildOp>(op)) {
@@ -230,15 +244,92 @@ static void addTo(Array &sum, const Array &term) {
 void Application::scatterChild(vertex::ScatterChildOp op, int64_t vertex,
                                const Values &values) {
   int64_t child = childOf(vertex, op.getSlot());
-  if (child < 0)
-    return;
+  if (child >= 0)
+    addToChild(child, values.get(op.getStates()));
+}
+
+void Application::addToChild(int64_t child, ArrayRef<ArrayPtr> scattered) {
   SmallVector<Array> &sums = fromParents[child];
-  for (auto [index, state] : llvm::enumerate(op.getStates())) {
-    const Array &scattered = *values.get(state);
+  for (auto [index, state] : llvm::enumerate(scattered)) {
     if (index == sums.size())
-      sums.push_back(Array::zeros(scattered.shape));
-    addTo(sums[index], scattered);
+      sums.push_back(Array::zeros(state->shape));
+    addTo(sums[index], *state);
   }
+}
+
+FailureOr<SmallVector<ArrayPtr>>
+Application::evaluateChild(Operation *op, int64_t vertex,
+                           ArrayRef<ArrayPtr> arguments, const Values &values) {
+  Block &body = op->getRegion(0).front();
+  Values inside = values;
+  inside.set(body.getArguments(), arguments);
+  for (Operation &nested : body.without_terminator())
+    if (failed(evaluateInto(inside, &nested, Context{structures, vertex})))
+      return failure();
+  return inside.get(body.getTerminator()->getOperands());
+}
+
+LogicalResult Application::mapChildren(vertex::MapChildrenOp op, int64_t vertex,
+                                       Values &values) {
+  SmallVector<Array> results;
+  for (Type type : op.getResultTypes())
+    results.push_back(
+        Array::zeros(cast<RankedTensorType>(type).getShape().vec()));
+  int64_t count = 0;
+  for (int32_t child : structures.children[vertex]) {
+    if (child < 0)
+      continue;
+    FailureOr<SmallVector<ArrayPtr>> yielded =
+        evaluateChild(op, vertex, states[child], values);
+    if (failed(yielded))
+      return failure();
+    for (auto [result, value] : llvm::zip(results, *yielded)) {
+      if (op.getReduction() != vertex::Reduction::max)
+        addTo(result, *value);
+      else if (count == 0)
+        result = *value;
+      else
+        for (auto [largest, other] : llvm::zip_equal(result.data, value->data))
+          if (std::isnan(other) || other > largest)
+            largest = other;
+    }
+    ++count;
+  }
+  for (auto [value, result] : llvm::zip(op.getCombined(), results)) {
+    if (op.getReduction() == vertex::Reduction::mean && count > 0)
+      for (double &element : result.data)
+        element /= count;
+    values.set(value, std::make_shared<Array>(std::move(result)));
+  }
+  return success();
+}
+
+LogicalResult Application::scatterChildren(vertex::ScatterChildrenOp op,
+                                           int64_t vertex, Values &values) {
+  SmallVector<Array> sums;
+  for (Type type : op.getResultTypes())
+    sums.push_back(Array::zeros(cast<RankedTensorType>(type).getShape().vec()));
+  Block &body = op.getBody().front();
+  for (int32_t child : structures.children[vertex]) {
+    if (child < 0)
+      continue;
+    SmallVector<ArrayPtr> rows;
+    for (auto [name, argument] : llvm::zip(
+             op.getNames().getAsValueRange<StringAttr>(), body.getArguments()))
+      rows.push_back(rowOf(name, child, argument.getType()));
+    FailureOr<SmallVector<ArrayPtr>> yielded =
+        evaluateChild(op, vertex, rows, values);
+    if (failed(yielded))
+      return failure();
+    size_t scattered = yielded->size() - sums.size();
+    addToChild(child, ArrayRef(*yielded).take_front(scattered));
+    for (auto [sum, value] :
+         llvm::zip(sums, ArrayRef(*yielded).drop_front(scattered)))
+      addTo(sum, *value);
+  }
+  for (auto [value, sum] : llvm::zip(op.getSums(), sums))
+    values.set(value, std::make_shared<Array>(std::move(sum)));
+  return success();
 }
 
 void Application::push(vertex::PushOp op, int64_t vertex,

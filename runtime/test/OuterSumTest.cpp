@@ -130,6 +130,23 @@ TYPED_TEST(OuterSumOf, LargeShapes) {
   this->expectSum(3, 97, 1280, 1, true);
 }
 
+TYPED_TEST(OuterSumOf, OneRowForAll) {
+  for (int64_t rows : {0, 1, 3, 300})
+    for (int64_t threads : {1, 3}) {
+      auto x = this->makeRows(rows, 19, rows % 2);
+      auto y = this->makeRows(1, 700, false);
+      y.stride = 0;
+      std::vector<TypeParam> out = this->sum(x, y, rows, 701, threads, true);
+      for (int64_t i = 0; i < 19; ++i)
+        for (int64_t j = 0; j < 700; ++j) {
+          double sum = 0;
+          for (int64_t r = 0; r < rows; ++r)
+            sum += x.at(r, i) * y.data[j];
+          ASSERT_NEAR(out[i * 701 + j], sum, 1e-5 * (1 + rows));
+        }
+    }
+}
+
 TYPED_TEST(OuterSumOf, PartsTileTheResult) {
   for (int64_t k : {1, 96, 97, 192, 193, 500, 1281})
     for (int64_t n : {1, 64, 256, 257, 512, 513, 1000})

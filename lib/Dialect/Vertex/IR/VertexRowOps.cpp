@@ -7,6 +7,7 @@
 
 #include "espalier/Dialect/Vertex/IR/Vertex.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -122,6 +123,62 @@ void PushRowsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
   patterns.add<AddPushedRowsByIds<nn::ScatterRowsOp>,
                AddPushedRowsByIds<nn::CombineRowsOp>>(context);
+}
+
+static bool isSpreadZeros(Value value) {
+  auto spread = value.getDefiningOp<SpreadRowsOp>();
+  return spread && nn::isZeros(spread.getRow());
+}
+
+/// The pieces of rows put together of which some are zeros; none if none are.
+static SmallVector<Value> piecesWithZeros(Value rows) {
+  auto concat = rows.getDefiningOp<tensor::ConcatOp>();
+  if (!concat || llvm::none_of(concat.getInputs(), isSpreadZeros))
+    return {};
+  return llvm::to_vector(concat.getInputs());
+}
+
+namespace {
+/// The columns of x^T [y 0] that are zeros need no product.
+struct OuterSumOfZeroColumns : OpRewritePattern<nn::OuterSumOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::OuterSumOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Value> columns;
+    for (Value piece : piecesWithZeros(op.getY()))
+      columns.push_back(
+          nn::OuterSumOp::create(rewriter, op.getLoc(), op.getX(), piece));
+    if (columns.empty())
+      return rewriter.notifyMatchFailure(op, "has no columns of zeros");
+    rewriter.replaceOpWithNewOp<tensor::ConcatOp>(op, op.getType(), /*dim=*/1,
+                                                  columns);
+    return success();
+  }
+};
+
+struct SumOfZeroColumns : OpRewritePattern<nn::SumRowsOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(nn::SumRowsOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Value> sums;
+    for (Value piece : piecesWithZeros(op.getRows()))
+      sums.push_back(
+          isSpreadZeros(piece)
+              ? nn::buildZeros(rewriter, op.getLoc(),
+                               nn::getRowType(piece.getType()))
+              : Value(nn::SumRowsOp::create(rewriter, op.getLoc(), piece)));
+    if (sums.empty())
+      return rewriter.notifyMatchFailure(op, "has no columns of zeros");
+    rewriter.replaceOpWithNewOp<tensor::ConcatOp>(op, op.getType(), /*dim=*/0,
+                                                  sums);
+    return success();
+  }
+};
+} // namespace
+
+void SpreadRowsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                               MLIRContext *context) {
+  patterns.add<OuterSumOfZeroColumns, SumOfZeroColumns>(context);
 }
 
 void SelectRowsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,

@@ -127,6 +127,23 @@ OuterSum::OuterSum(uint32_t dtype, OperandRows x, int64_t k, OperandRows y,
     kParts = nParts = 0;
 }
 
+/// With one y for all rows the sum of the products is the product with the sum.
+template <typename T>
+static void multiplyBySum(OperandRows x, OperandRows y, int64_t rows,
+                          const char *zeros, const Range &ks, const Range &ns,
+                          T *to, int64_t stride, double *sums) {
+  std::fill_n(sums, ks.size(), 0.0);
+  for (int64_t r = 0; r < rows; ++r) {
+    const T *row = reinterpret_cast<const T *>(x.read(r, zeros)) + ks.begin;
+    for (int64_t i = 0; i < ks.size(); ++i)
+      sums[i] += row[i];
+  }
+  const T *row = reinterpret_cast<const T *>(y.read(0, zeros)) + ns.begin;
+  for (int64_t i = 0; i < ks.size(); ++i)
+    for (int64_t j = 0; j < ns.size(); ++j)
+      to[i * stride + j] = T(sums[i]) * row[j];
+}
+
 template <typename T> void OuterSum::runAs(int64_t part, char *scratch) const {
   const KernelSet<T> kernels = chooseKernels<T>(widestVectors);
   const int64_t width = kernels.yWidth;
@@ -136,6 +153,10 @@ template <typename T> void OuterSum::runAs(int64_t part, char *scratch) const {
   if (rows == 0)
     for (int64_t i = 0; i < ks.size(); ++i)
       std::fill_n(to + i * stride, ns.size(), T(0));
+
+  if (y.stride == 0 && !y.index && rows > 0)
+    return multiplyBySum(x, y, rows, zeros, ks, ns, to, stride,
+                         reinterpret_cast<double *>(scratch));
 
   // The panels of y are read as whole vectors.
   T *yPanels = reinterpret_cast<T *>(scratch);

@@ -111,6 +111,7 @@ def Vertex_SpreadRowsOp : Vertex_Op<"spread_rows", [Pure]> {
   let assemblyFormat = [{
     $graph `,` $row (`at` $place^)? attr-dict `:` type($row) `->` type($result)
   }];
+  let hasCanonicalizer = 1;
 }
 
 def Vertex_TasksOp : Vertex_Op<"tasks", [Pure, AttrSizedOperandSegments,
