@@ -208,11 +208,12 @@ enum {
   /* operands: as the generated `kernel` expects them, results last. */
   ESPALIER_STEP_KERNEL = 3,
   /* operands: in (ROW; elements = slots * N), out (elements = N). A row of `in`
-   * has N elements for each child slot of its vertex: out[r] is the sum of
-   * those that r's parents have for the slot that r is in, in the order of the
-   * parents' rows and slots; zeros if r has no parent. `in` has rows VERTICES
-   * or INNER, and ROW access; the step itself finds the rows. Or it has rows
-   * EDGES (elements = N): then the sum over the edges to r's parents. */
+   * has N elements for each of the first child slots of its vertex: out[r] is
+   * the sum of those that r's parents have for the slot that r is in, in the
+   * order of the parents' rows and slots; zeros if no parent has any. `in` has
+   * rows VERTICES or INNER, and ROW access; the step itself finds the rows. Or
+   * it has rows EDGES (elements = N): then the sum over the edges to r's
+   * parents. */
   ESPALIER_STEP_SUM_PARENTS = 4,
 
   /* Reductions, over all rows of their phase at a time. A phase has reductions

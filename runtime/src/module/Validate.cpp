@@ -514,12 +514,12 @@ void EntryValidator::checkSumParents(const espalier_phase &phase,
          "it writes its result with access "
          "%u",
          out.access);
-  // An edge has the elements of one slot.
-  uint32_t arity =
-      buffer.rows == ESPALIER_ROWS_EDGES ? 1 : entry.graphs[phase.graph].arity;
-  int64_t elements;
-  expect(!__builtin_mul_overflow(out.elements, (int64_t)arity, &elements) &&
-             in.elements == elements,
+  // An edge has the elements of one slot; a vertex those of some.
+  bool edges = buffer.rows == ESPALIER_ROWS_EDGES;
+  uint32_t arity = edges ? 1 : entry.graphs[phase.graph].arity;
+  int64_t slots = out.elements ? in.elements / out.elements : 0;
+  expect(in.elements == slots * out.elements && slots <= arity &&
+             (!edges || in.elements == out.elements),
          "it sums %lld elements to %lld for vertices of %u child slots",
          (long long)in.elements, (long long)out.elements, arity);
   expectFloats(step, 0, 1);

@@ -483,6 +483,10 @@ void Executor::sumParents(Worker &worker, const Program::Step &step,
   auto place = [&](int64_t s) {
     return (slots[s].row - view.first) * view.stride + slots[s].slot * bytes;
   };
+  // Parents may have more slots than there are columns for.
+  auto isThere = [&](int64_t s) {
+    return slots[s].slot * bytes < step.operands[0].rowBytes;
+  };
 
   // One parent each, at equal distances, as in chains and full trees: the sums
   // are there already.
@@ -493,7 +497,7 @@ void Executor::sumParents(Worker &worker, const Program::Step &step,
     bool regular = stride >= bytes;
     for (int64_t r = 0; regular && r < count; ++r)
       regular = schedule.parentsBegin(begin + r) == first + r &&
-                place(first + r) == origin + r * stride;
+                isThere(first + r) && place(first + r) == origin + r * stride;
     if (regular) {
       worker.views[step.operands[1].buffer] = {
           const_cast<char *>(base) + origin, stride, begin};
@@ -504,16 +508,22 @@ void Executor::sumParents(Worker &worker, const Program::Step &step,
   OperandRows out = locate(worker, step.operands[1], begin);
   for (int64_t r = 0; r < count; ++r) {
     char *to = out.base + r * out.stride;
-    int64_t s = schedule.parentsBegin(begin + r);
-    int64_t last = schedule.parentsBegin(begin + r + 1);
-    if (s == last) {
-      std::memset(to, 0, bytes);
-      continue;
+    bool isFirst = true;
+    for (int64_t s = schedule.parentsBegin(begin + r),
+                 last = schedule.parentsBegin(begin + r + 1);
+         s < last; ++s) {
+      if (!isThere(s))
+        continue;
+      if (isFirst)
+        std::memcpy(to, base + place(s), bytes);
+      else if (step.dtype == ESPALIER_F32)
+        addRow<float>(to, base + place(s), bytes);
+      else
+        addRow<double>(to, base + place(s), bytes);
+      isFirst = false;
     }
-    std::memcpy(to, base + place(s), bytes);
-    for (++s; s < last; ++s)
-      step.dtype == ESPALIER_F32 ? addRow<float>(to, base + place(s), bytes)
-                                 : addRow<double>(to, base + place(s), bytes);
+    if (isFirst)
+      std::memset(to, 0, bytes);
   }
 }
 
