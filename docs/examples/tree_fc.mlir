@@ -8,6 +8,8 @@
 // and an inner vertex's x are zeros.
 //
 // Entry `classify`: `logits`, a row a tree, and `hidden`, a row a vertex.
+// Entry `loss`, to train by: the cross entropy of the label of every vertex (-1:
+// it has none), and whether each vertex is classified correctly.
 
 vertex.func @tree_fc(%W: tensor<512x256xf32>, %b: tensor<256xf32>)
     state(tensor<256xf32>) arity(2) {
@@ -45,4 +47,28 @@ func.func @classify(
   %logits = nn.dense %root, %head_W, %head_b
       : tensor<?x256xf32>, tensor<256x5xf32>, tensor<5xf32>
   return %logits, %hidden : tensor<?x5xf32>, tensor<?x256xf32>
+}
+
+func.func @loss(
+    %trees: !vertex.graph {nn.input = "trees"},
+    %word: tensor<?xi32> {nn.input = "word"},
+    %label: tensor<?xi32> {nn.input = "label"},
+    %embedding: tensor<20000x256xf32> {nn.param = "embedding"},
+    %W: tensor<512x256xf32> {nn.param = "W"},
+    %b: tensor<256xf32> {nn.param = "b"},
+    %head_W: tensor<256x5xf32> {nn.param = "head.W"},
+    %head_b: tensor<5xf32> {nn.param = "head.b"})
+    -> (tensor<?xf32> {nn.output = "loss"},
+        tensor<?xi32> {nn.output = "correct"}) {
+  %x = nn.embedding %embedding[%word] : tensor<20000x256xf32>, tensor<?xi32>
+  %hidden = vertex.apply @tree_fc(%W, %b) over %trees
+      pull("word" = %x) -> "hidden"
+      : (tensor<512x256xf32>, tensor<256xf32>),
+        (tensor<?x256xf32>) -> tensor<?x256xf32>
+  %logits = nn.dense %hidden, %head_W, %head_b
+      : tensor<?x256xf32>, tensor<256x5xf32>, tensor<5xf32>
+  %loss = nn.softmax_cross_entropy %logits, %label
+      : tensor<?x5xf32>, tensor<?xi32>
+  %correct = nn.correct %logits, %label : tensor<?x5xf32>, tensor<?xi32>
+  return %loss, %correct : tensor<?xf32>, tensor<?xi32>
 }
