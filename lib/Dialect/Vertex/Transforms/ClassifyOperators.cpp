@@ -80,7 +80,7 @@ struct Classifier {
     bool scattered = beforeScatter.contains(&op);
     if (scattered && !gathered && !eager && hasLoop())
       return {Phase::path, "eager operators are off"};
-    if (gathered && !scattered && !lazy && hasLoop() &&
+    if (gathered && !scattered && !lazy && hasLoop() && !isSummed(&op) &&
         llvm::none_of(getReadValues(&op), [&](Value value) {
           return phases.lookup(value.getDefiningOp()) == Phase::lazy;
         }))
@@ -111,6 +111,15 @@ struct Classifier {
           << remark::metric("phase", stringifyPhase(phase))
           << remark::metric("reason", reason);
     }
+  }
+
+  /// Whether `op` only makes what is summed over all vertices, which no vertex
+  /// keeps for itself.
+  static bool isSummed(Operation *op) {
+    return !op->use_empty() &&
+           llvm::all_of(op->getUsers(), [](Operation *user) {
+             return isa<ReduceOp>(user) || isSummed(user);
+           });
   }
 
   bool hasLoop() { return !beforeScatter.empty(); }
