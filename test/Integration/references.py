@@ -112,6 +112,76 @@ def tree_fc(graph, p, words):
     return tree_results(graph, p, h)
 
 
+def list_ops(graph, p, words):
+    return tree_lstm(graph, p, words)
+
+
+def child_sum(graph, p, words):
+    return {"hidden": child_sum_states(graph, p, words)[0]}
+
+
+def ast(graph, p, words):
+    return {"hidden": child_sum_states(graph, p, words)[1]}
+
+
+def child_sum_states(graph, p, words):
+    """The states h, and the sums of the children's."""
+    x = embed(p["embedding"], words)
+    n = p["U_f"].shape[0]
+    h = np.zeros((graph.vertices + 1, n))
+    c = np.zeros((graph.vertices + 1, n))
+    below = np.zeros((graph.vertices, n))
+    for rows, children in graph.levels:
+        forgotten = np.zeros((len(rows), n))
+        for slot in children.T:
+            f = sigmoid(x[rows] @ p["W_f"] + p["b_f"] + h[slot] @ p["U_f"])
+            forgotten += f * c[slot]
+            below[rows] += h[slot]
+        gates = x[rows] @ p["W"] + p["b"] + below[rows] @ p["U"]
+        i, o = sigmoid(gates[:, :n]), sigmoid(gates[:, n : 2 * n])
+        c[rows] = i * np.tanh(gates[:, 2 * n :]) + forgotten
+        h[rows] = o * np.tanh(c[rows])
+    return h[:-1], below
+
+
+def dag(graph, p, words):
+    x = embed(p["embedding"], words)
+    h = np.zeros((graph.vertices + 1, len(p["b"])))
+    for rows, children in graph.levels:
+        count = (children != graph.vertices).sum(axis=1, keepdims=True)
+        mean = h[children].sum(axis=1) / np.maximum(count, 1)
+        new = x[rows] @ p["W"] + mean @ p["U"] + p["b"]
+        new -= new.mean(axis=1, keepdims=True)
+        new /= np.sqrt((new**2).mean(axis=1, keepdims=True) + 1e-5)
+        h[rows] = np.tanh(new * (1 + p["scale"]) + p["shift"]) + mean
+    roots = h[graph.roots].reshape(-1, h.shape[1])
+    score = roots @ p["head.W"][:, 0] + p["head.b"]
+    return {"score": score, "hidden": h[:-1]}
+
+
+def mv_rnn(graph, p, words):
+    a, d, u, v = (
+        leaves_only(embed(p[name], words), graph)
+        for name in ["embedding", "diagonal", "u", "v"]
+    )
+    n = a.shape[1]
+    d[graph.leaf] += 1
+    mix = p["M"].reshape(n, 2 * n) + np.hstack([np.eye(n), np.eye(n)]) / 2
+    h = np.zeros((graph.vertices + 1, n))
+    M = np.zeros((graph.vertices + 1, n, n))
+    for v_at, children in graph.levels:
+        for row, (left, right) in zip(v_at, children):
+            pair = np.concatenate([M[right] @ h[left], M[left] @ h[right]])
+            h[row] = np.tanh(pair @ p["W"]) + a[row]
+            M[row] = mix @ np.vstack([M[left], M[right]])
+            M[row] += np.diag(d[row]) + np.outer(u[row], v[row])
+    return tree_results(graph, p, h)
+
+
+def lstm_lm(graph, p, words):
+    return lstm(graph, p, words)
+
+
 def lstm(graph, p, words):
     x = embed(p["embedding"], words)
     return sequence_results(graph, p, lstm_states(graph, x, p["W"], p["U"], p["b"]))
@@ -180,11 +250,20 @@ def sequence_results(graph, p, h):
 
 def losses(model, graph, p, words, labels):
     """What the entry `loss` of an example returns."""
-    hidden = globals()[model](graph, p, words)["hidden"]
-    logits = hidden @ p["head.W"] + p["head.b"]
+    results = globals()[model](graph, p, words)
+    if model == "dag":
+        found = np.append(labels, 0)[graph.roots]
+        return {"loss": (results["score"] - (found - 0.7363) / 0.0061) ** 2}
+    hidden = results["hidden"]
     labels = np.array(labels, dtype=int)
-    if model == "stacked_lstm":
+    if model in ["stacked_lstm", "lstm_lm"]:
         labels = next_words(graph, words)
+    elif model == "list_ops":
+        hidden = np.vstack([hidden, np.zeros(hidden.shape[1])])[graph.roots]
+        labels = np.append(labels, 0)[graph.roots]
+    elif model == "ast":
+        labels = np.where(graph.leaf, -1, words)
+    logits = hidden @ p["head.W"] + p["head.b"]
     rows = np.arange(len(labels))
     top = logits.max(axis=1, initial=-np.inf, keepdims=True)
     logits -= top
