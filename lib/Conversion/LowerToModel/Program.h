@@ -103,7 +103,8 @@ struct Program {
   /// The number of an equal weight, if there is one.
   int64_t addWeight(const Weight &weight);
   /// Appends a step over `space`, or over `loop` if that is set, to the last
-  /// phase. A step over edges runs in a phase over their parents if it may run there, otherwise to a new one.
+  /// phase. A step over edges runs in a phase over their parents if it may run
+  /// there, otherwise to a new one.
   void addStep(Step step, RowSpace space, std::optional<model::Rows> loop);
   /// The next step starts a new phase.
   void closePhase() { open = false; }

@@ -388,8 +388,8 @@ private:
       return nn::ScatterRowsOp::create(builder, loc, value.getType(),
                                        batcher.rowsOf(scatter.getRows()),
                                        batcher.rowsOf(scatter.getIds()));
-    // Of what the loop puts together the pieces may never have left it; a row is
-    // there as it is.
+    // Of what the loop puts together the pieces may never have left it; a row
+    // is there as it is.
     auto concat = value.getDefiningOp<tensor::ConcatOp>();
     if (!concat || concat.getType().getRank() < 2 || isPath(concat))
       return nn::SumRowsOp::create(builder, loc, batcher.rowsOf(value));

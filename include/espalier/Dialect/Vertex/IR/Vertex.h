@@ -40,9 +40,9 @@ llvm::SmallVector<mlir::Value> getReadValues(mlir::Operation *op);
 
 /// The attribute that `classify-operators` sets.
 constexpr llvm::StringLiteral kPhaseAttrName = "vertex.phase";
-/// On a graph argument, or a reverse, once `batch-vertices` has run: the largest
-/// arity of the vertex functions applied over it, whatever they read after
-/// optimisation.
+/// On a graph argument, or a reverse, once `batch-vertices` has run: the
+/// largest arity of the vertex functions applied over it, whatever they read
+/// after optimisation.
 constexpr llvm::StringLiteral kArityAttrName = "vertex.arity";
 } // namespace espalier::vertex
 

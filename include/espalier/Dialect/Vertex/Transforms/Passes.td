@@ -118,8 +118,7 @@ def SpecializeLeavesPass : Pass<"specialize-leaves", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
-def HoistChildOperatorsPass
-    : Pass<"hoist-child-operators", "::mlir::ModuleOp"> {
+def HoistChildOperatorsPass : Pass<"hoist-child-operators", "::mlir::ModuleOp"> {
   let summary = "Moves work out of regions over children.";
   let description = [{
     What a `vertex.map_children` computes from the vertex alone moves in front of
