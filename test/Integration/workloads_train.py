@@ -1,6 +1,7 @@
-# check_training.py FOLDER MODEL...: examples are trained, at small sizes, on
-# slices of the data that they are for, or, without data, on what the repository
-# has; the loss of the last epoch has to be well below that of the first.
+# workloads_train.py FOLDER MODEL...: examples are trained, those with many
+# parameters at small sizes, on slices of the data that they are for; the loss of
+# the last epoch has to be well below that of the first. Without the data nothing
+# is trained.
 
 import itertools
 import json
@@ -17,9 +18,9 @@ SLICES = {
     "trees": ("sst/train.txt", 60, None, "ptb"),
     "sentences": ("sst/train.txt", 60, ["sentences.py"], "jsonl"),
     "text": ("wikitext2/wiki.valid.tokens", 30, None, "sequence"),
-    "words": ("ud/en_ewt-ud-dev.conllu", 885, ["conllu.py"], "jsonl"),
+    "words": ("ud/en_ewt-ud-dev.conllu", 888, ["conllu.py"], "jsonl"),
     "dependencies": (
-        "ud/en_ewt-ud-dev.conllu", 885, ["conllu.py", "--view", "trees"], "jsonl",
+        "ud/en_ewt-ud-dev.conllu", 888, ["conllu.py", "--view", "trees"], "jsonl",
     ),
     "expressions": (
         "listops/test_d20s.tsv", 60, ["listops.py", "--view", "binary"], "jsonl",
