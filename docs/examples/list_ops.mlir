@@ -11,7 +11,8 @@
 //
 // Entry `classify`: `logits`, a row an expression, and `hidden`, a row a vertex.
 // Entry `loss`, to train by: the cross entropy of the value of every expression,
-// which is that of its root, and whether it is found.
+// which is that of its root, and whether it is found. An expression of no vertices
+// has the value 0, as `roots` says.
 
 vertex.func @tree_lstm(%W: tensor<32x320xf32>, %U: tensor<128x320xf32>,
                        %b: tensor<320xf32>)

@@ -1,5 +1,5 @@
-# check_losses.py MODEL... FOLDER: small versions of examples: what their entry
-# `loss` returns is compared with NumPy, its gradient with finite differences.
+# check_losses.py MODEL... FOLDER: small versions of examples: what their entries
+# return is compared with NumPy, the gradient of `loss` with finite differences.
 
 import os
 import random
@@ -103,9 +103,19 @@ def check(model, folder):
     if not np.array_equal(found.get("correct"), expected.get("correct")):
         checker.fail("correct differs")
 
+    # The entry without a loss.
+    other = re.search(r"func\.func @(classify|predict)\(", checker.text)[1]
+    inputs, checker.inputs = checker.inputs, {}
+    inferred = checker.run(library, other, weights, "--batch-size", "5")
+    results = references.results(model, graph, weights, sum(words, []))
+    for name, rows in inferred.items():
+        error = np.abs(rows - results[name]).max()
+        if not error <= 1e-12 * max(1, np.abs(results[name]).max()):
+            checker.fail(f"{other}: {name} is off by {error:.3g}")
+
     # Nothing at all: no loss, no gradient.
     checker.write_structures([])
-    checker.inputs = {name: [] for name in checker.inputs}
+    checker.inputs = {name: [] for name in inputs}
     for name, gradient in checker.gradients(library, weights).items():
         if np.any(gradient != 0):
             checker.fail(f"without structures the gradient of {name} is not 0")

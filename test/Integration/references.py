@@ -117,11 +117,11 @@ def list_ops(graph, p, words):
 
 
 def child_sum(graph, p, words):
-    return {"hidden": child_sum_states(graph, p, words)[0]}
+    return vertex_results(p, child_sum_states(graph, p, words)[0])
 
 
 def ast(graph, p, words):
-    return {"hidden": child_sum_states(graph, p, words)[1]}
+    return vertex_results(p, child_sum_states(graph, p, words)[1])
 
 
 def child_sum_states(graph, p, words):
@@ -237,6 +237,10 @@ def gru(graph, p, words):
     return sequence_results(graph, p, h)
 
 
+def vertex_results(p, hidden):
+    return {"logits": hidden @ p["head.W"] + p["head.b"], "hidden": hidden}
+
+
 def tree_results(graph, p, h):
     roots = h[graph.roots].reshape(-1, h.shape[1])
     return {"logits": roots @ p["head.W"] + p["head.b"], "hidden": h[:-1]}
@@ -248,13 +252,18 @@ def sequence_results(graph, p, h):
     return {"logits": logits, "last": last, "hidden": h[:-1]}
 
 
+def results(model, graph, p, words):
+    """What the entry without a loss of an example returns, or more."""
+    return globals()[model](graph, p, words)
+
+
 def losses(model, graph, p, words, labels):
     """What the entry `loss` of an example returns."""
-    results = globals()[model](graph, p, words)
+    found = results(model, graph, p, words)
     if model == "dag":
-        found = np.append(labels, 0)[graph.roots]
-        return {"loss": (results["score"] - (found - 0.7363) / 0.0061) ** 2}
-    hidden = results["hidden"]
+        target = (np.append(labels, 0)[graph.roots] - 0.7363) / 0.0061
+        return {"loss": (found["score"] - target) ** 2}
+    hidden = found["hidden"]
     labels = np.array(labels, dtype=int)
     if model in ["stacked_lstm", "lstm_lm"]:
         labels = next_words(graph, words)
