@@ -265,3 +265,15 @@ func.func @result_of_leaves(
   %x = vertex.pull_rows %trees, %rows at leaves : tensor<?x4xf32>
   return %x : tensor<?x4xf32>
 }
+
+// -----
+
+func.func @combines_integers(%trees: !vertex.graph {nn.input = "trees"}, %x: tensor<?x4xi32> {nn.input = "x"})
+    -> (tensor<?x4xi32> {nn.output = "y"}) {
+  %all = vertex.pull_rows %trees, %x : tensor<?x4xi32>
+  %edges = vertex.edge_child_rows %trees, %all : tensor<?x4xi32>
+  // expected-error @+1 {{cannot be lowered: children's values of 'i32' cannot be combined; expects f32 or f64}}
+  %sums = vertex.reduce_edge_rows %trees, sum %edges : tensor<?x4xi32>
+  %y = vertex.push_rows %trees, %sums : tensor<?x4xi32>
+  return %y : tensor<?x4xi32>
+}

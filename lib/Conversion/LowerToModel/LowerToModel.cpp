@@ -659,6 +659,10 @@ private:
     FailureOr<Operand> source = viewOf(op.getRows(), op);
     if (failed(source))
       return failure();
+    if (!isa<FloatType>(getElementTypeOrSelf(op.getType())))
+      return op.emitOpError("cannot be lowered: children's values of ")
+             << getElementTypeOrSelf(op.getType())
+             << " cannot be combined; expects f32 or f64";
     Operand edges = *source;
     if (edges.access != Access::row)
       edges = materialize(edges, op.getRows(), op.getLoc());
