@@ -151,7 +151,7 @@ private:
         slices.push_back(part);
     // Slices of one dimension that do not overlap are one concatenation; what
     // overlaps starts another.
-    llvm::stable_sort(slices, [](const Part &left, const Part &right) {
+    llvm::sort(slices, [](const Part &left, const Part &right) {
       return std::pair(left.dim, left.offset) <
              std::pair(right.dim, right.offset);
     });
