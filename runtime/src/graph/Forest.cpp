@@ -245,7 +245,7 @@ Forest Forest::select(const int64_t *numbers, int64_t count) const {
       fail(ESPALIER_INVALID_ARGUMENT,
            "the first %lld of the structures to take have more than %d "
            "vertices, which is all that a batch can have",
-           (long long)(i + 1), INT32_MAX);
+           (long long)i + 1, INT32_MAX);
   }
 
   Forest part;

@@ -582,9 +582,15 @@ void SumOp::buildRow(OpBuilder &builder, RowAccess &access) {
   access.store(builder, 0, buildIndex(builder, getLoc(), 0), row.sum());
 }
 
-/// The row's label, and whether it has one.
-static std::pair<Value, Value> loadLabel(OpBuilder &builder, Location loc,
-                                         RowAccess &access) {
+namespace {
+/// A row's label, and whether it has one.
+struct Label {
+  Value value;
+  Value given;
+};
+} // namespace
+
+static Label loadLabel(OpBuilder &builder, Location loc, RowAccess &access) {
   Type i32 = builder.getI32Type();
   Value label = access.load(builder, 1, buildIndex(builder, loc, 0), i32);
   Value none = arith::ConstantIntOp::create(builder, loc, i32, 0);
@@ -612,35 +618,36 @@ static Value orNaN(OpBuilder &builder, Location loc, Value label,
 void SoftmaxCrossEntropyOp::buildRow(OpBuilder &builder, RowAccess &access) {
   Location loc = getLoc();
   RowReducer row(builder, loc, access, getLogits());
-  auto [label, given] = loadLabel(builder, loc, access);
+  Label label = loadLabel(builder, loc, access);
   Value maximum = row.maximum();
   Value sum = row.sumOfExponentials(maximum);
   Value zero = row.constant(0);
   // A sum with one term: the logit of the label.
-  Value logit = row.reduce(zero, [&](OpBuilder &nested, Value column,
-                                     Value vector, Value sofar) {
-    auto type = cast<VectorType>(vector.getType());
-    Value zeros = buildConstant(nested, loc, type, 0);
-    Value picked = arith::SelectOp::create(
-        nested, loc, row.isColumn(nested, column, type.getDimSize(0), label),
-        vector, zeros);
-    return row.add(nested, picked, sofar);
-  });
+  Value logit = row.reduce(
+      zero, [&](OpBuilder &nested, Value column, Value vector, Value sofar) {
+        auto type = cast<VectorType>(vector.getType());
+        Value zeros = buildConstant(nested, loc, type, 0);
+        Value picked = arith::SelectOp::create(
+            nested, loc,
+            row.isColumn(nested, column, type.getDimSize(0), label.value),
+            vector, zeros);
+        return row.add(nested, picked, sofar);
+      });
   Value logSum = arith::AddFOp::create(
       builder, loc, math::LogOp::create(builder, loc, sum), maximum);
-  Value loss = orNaN(builder, loc, label, row.columns,
+  Value loss = orNaN(builder, loc, label.value, row.columns,
                      arith::SubFOp::create(builder, loc, logSum, logit));
   access.store(builder, 0, buildIndex(builder, loc, 0),
-               arith::SelectOp::create(builder, loc, given, loss, zero));
+               arith::SelectOp::create(builder, loc, label.given, loss, zero));
 }
 
 void SoftmaxCrossEntropyAdjointOp::buildRow(OpBuilder &builder,
                                             RowAccess &access) {
   Location loc = getLoc();
   RowReducer row(builder, loc, access, getLogits());
-  auto [label, given] = loadLabel(builder, loc, access);
+  Label label = loadLabel(builder, loc, access);
   Value adjoint =
-      orNaN(builder, loc, label, row.columns,
+      orNaN(builder, loc, label.value, row.columns,
             access.load(builder, 2, buildIndex(builder, loc, 0), row.element));
   Value maximum = row.maximum();
   Value sum = row.sumOfExponentials(maximum);
@@ -658,7 +665,7 @@ void SoftmaxCrossEntropyAdjointOp::buildRow(OpBuilder &builder,
         Value probability =
             arith::DivFOp::create(nested, loc, exponential, spread(sum));
         Value target = arith::SelectOp::create(
-            nested, loc, row.isColumn(nested, column, lanes, label), ones,
+            nested, loc, row.isColumn(nested, column, lanes, label.value), ones,
             zeros);
         Value difference =
             arith::SubFOp::create(nested, loc, probability, target);
@@ -666,14 +673,14 @@ void SoftmaxCrossEntropyAdjointOp::buildRow(OpBuilder &builder,
             arith::MulFOp::create(nested, loc, difference, spread(adjoint));
         access.store(
             nested, 0, column,
-            arith::SelectOp::create(nested, loc, given, scaled, zeros));
+            arith::SelectOp::create(nested, loc, label.given, scaled, zeros));
       });
 }
 
 void CorrectOp::buildRow(OpBuilder &builder, RowAccess &access) {
   Location loc = getLoc();
   RowReducer row(builder, loc, access, getLogits());
-  auto [label, given] = loadLabel(builder, loc, access);
+  Label label = loadLabel(builder, loc, access);
   Type i32 = builder.getI32Type();
   auto integer = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(builder, loc, i32, value);
@@ -702,12 +709,12 @@ void CorrectOp::buildRow(OpBuilder &builder, RowAccess &access) {
             sofar);
       });
   Value right = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                      best, label);
+                                      best, label.value);
   Value result =
       arith::SelectOp::create(builder, loc, right, integer(1), integer(0));
   access.store(
       builder, 0, buildIndex(builder, loc, 0),
-      arith::SelectOp::create(builder, loc, given, result, integer(-1)));
+      arith::SelectOp::create(builder, loc, label.given, result, integer(-1)));
 }
 
 namespace {
@@ -803,8 +810,15 @@ static Value buildElement(OpBuilder &builder, Location loc, Value row,
   return arith::AddIOp::create(builder, loc, begin, column);
 }
 
-/// Rows and columns of a matrix, or of each of a batch.
-static std::pair<int64_t, int64_t> matrixShape(Value matrix) {
+namespace {
+struct MatrixShape {
+  int64_t rows;
+  int64_t columns;
+};
+} // namespace
+
+/// Of a matrix, or of each of a batch.
+static MatrixShape matrixShape(Value matrix) {
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(matrix.getType()).getShape().take_back(2);
   return {shape[0], shape[1]};
@@ -812,7 +826,8 @@ static std::pair<int64_t, int64_t> matrixShape(Value matrix) {
 
 void RowMatmulOp::buildRow(OpBuilder &builder, RowAccess &access) {
   Location loc = getLoc();
-  auto [rows, columns] = matrixShape(getMatrix());
+  MatrixShape shape = matrixShape(getMatrix());
+  int64_t rows = shape.rows, columns = shape.columns;
   Type element = getElementTypeOrSelf(getInput().getType());
   Value zero = buildIndex(builder, loc, 0), one = buildIndex(builder, loc, 1);
   Value end = buildIndex(builder, loc, rows);
@@ -823,8 +838,7 @@ void RowMatmulOp::buildRow(OpBuilder &builder, RowAccess &access) {
         [&](OpBuilder &nested, Location, Value k, ValueRange) {
           RowReducer row(nested, loc, access, getInput());
           Value product =
-              row.sumOf([&, columns = columns](OpBuilder &inner, Value column,
-                                               Value x) -> Value {
+              row.sumOf([&](OpBuilder &inner, Value column, Value x) -> Value {
                 Value other = access.load(
                     inner, 1, buildElement(inner, loc, k, columns, column),
                     x.getType());
@@ -842,7 +856,7 @@ void RowMatmulOp::buildRow(OpBuilder &builder, RowAccess &access) {
     lanes *= kSumsAtOnce;
   forEachVector(
       builder, loc, columns, lanes, access.isInPlace(),
-      [&, columns = columns](OpBuilder &nested, Value column, int64_t width) {
+      [&](OpBuilder &nested, Value column, int64_t width) {
         Type type = vectorOf(element, width);
         auto loop = scf::ForOp::create(
             nested, loc, zero, end, one,
@@ -862,12 +876,13 @@ void RowMatmulOp::buildRow(OpBuilder &builder, RowAccess &access) {
 
 void OuterOp::buildRow(OpBuilder &builder, RowAccess &access) {
   Location loc = getLoc();
-  auto [rows, columns] = matrixShape(getResult());
+  MatrixShape shape = matrixShape(getResult());
+  int64_t rows = shape.rows, columns = shape.columns;
   Type element = getElementTypeOrSelf(getX().getType());
   scf::ForOp::create(
       builder, loc, buildIndex(builder, loc, 0), buildIndex(builder, loc, rows),
       buildIndex(builder, loc, 1), ValueRange(),
-      [&, columns = columns](OpBuilder &nested, Location, Value k, ValueRange) {
+      [&](OpBuilder &nested, Location, Value k, ValueRange) {
         Value x = access.load(nested, 0, k, element);
         forEachVector(
             nested, loc, columns, access.lanes(element), access.isInPlace(),
