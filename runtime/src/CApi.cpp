@@ -438,6 +438,9 @@ complete(const espalier_session_options &given) {
   return options;
 }
 
+static constexpr uint32_t kOptimisations =
+    ESPALIER_ELISION | ESPALIER_STREAMING | ESPALIER_SUB_BATCHES;
+
 static SessionOptions readOptions(const espalier_session_options &options) {
   if (options.policy != ESPALIER_POLICY_BATCHED &&
       options.policy != ESPALIER_POLICY_SERIAL)
@@ -447,8 +450,12 @@ static SessionOptions readOptions(const espalier_session_options &options) {
   if (options.threads > kMaxThreads)
     fail(ESPALIER_INVALID_ARGUMENT, "%u threads, expected at most %u",
          options.threads, kMaxThreads);
+  if (options.ablate & ~kOptimisations)
+    fail(ESPALIER_INVALID_ARGUMENT,
+         "unknown optimisations to leave out: %#x, expected some of %#x",
+         options.ablate, kOptimisations);
   return {(espalier_policy)options.policy, std::max(options.threads, 1u),
-          options.profile != 0};
+          options.profile != 0, options.ablate};
 }
 
 espalier_status espalier_session_create(const espalier_module *module,

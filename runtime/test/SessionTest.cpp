@@ -215,6 +215,70 @@ TEST_F(SessionTest, ChainOfAMillion) {
   EXPECT_EQ(session->stats().tasks, length);
 }
 
+TEST_F(SessionTest, LoopsRunAsStreams) {
+  RandomForest random(8);
+  for (int length : {700, 5000}) {
+    // So deep that no task is worth sharing.
+    Batch batch;
+    for (int k = 0; k < 4; ++k) {
+      Lists lists(length + k);
+      for (int32_t v = 1; v < length + k; ++v)
+        lists[v] = {v - 1, random.below(3) ? -1 : random.below(v)};
+      batch.append(std::move(lists), random);
+    }
+    batch.setField();
+    for (unsigned threads = 2; threads <= 4; ++threads)
+      for (uint32_t ablate : {0, (int)ESPALIER_STREAMING}) {
+        SessionOptions options{ESPALIER_POLICY_BATCHED, threads, true, ablate};
+        auto classify = create("classify", options);
+        auto encode = create("encode", options);
+        for (int repetition = 0; repetition < 3; ++repetition) {
+          expectClassify(classify->run(batch.forest, batch.inputs()), batch);
+          ASSERT_EQ(valuesOf(encode->run(batch.forest, {}), "hidden"),
+                    expectedHidden(batch));
+        }
+      }
+    batch.words[length + 3] = (int32_t)kWords; // the table's size
+    batch.words[length + 300] = (int32_t)kWords;
+    batch.setField();
+    auto session = create("classify", {ESPALIER_POLICY_BATCHED, 2, false, 0});
+    try {
+      session->run(batch.forest, batch.inputs());
+      FAIL() << "nothing was thrown";
+    } catch (const Error &error) {
+      EXPECT_NE(error.message().find("structure 1, vertex 3: id 7"),
+                std::string::npos)
+          << error.message();
+    }
+  }
+}
+
+TEST_F(SessionTest, WhatRunsBesideAnotherSharesNoMemory) {
+  Batch batch;
+  RandomForest random(9);
+  Lists chain(20000);
+  for (int32_t v = 1; v < 20000; ++v)
+    chain[v] = {v - 1};
+  batch.append(std::move(chain), random);
+  batch.setField();
+  auto one =
+      create("encode", {ESPALIER_POLICY_BATCHED, 2, false, ESPALIER_STREAMING});
+  auto stream = create("encode", {ESPALIER_POLICY_BATCHED, 2, false, 0});
+  EXPECT_GT(stream->bytesNeeded(batch.forest), one->bytesNeeded(batch.forest));
+}
+
+TEST_F(SessionTest, NothingChangesWithoutElisionOrSubBatches) {
+  Batch batch = randomBatch(6, 300, 80, false);
+  for (uint32_t ablate : {ESPALIER_ELISION, ESPALIER_SUB_BATCHES}) {
+    SessionOptions options{ESPALIER_POLICY_BATCHED, 3, false, ablate};
+    expectClassify(
+        create("classify", options)->run(batch.forest, batch.inputs()), batch);
+    ASSERT_EQ(
+        valuesOf(create("encode", options)->run(batch.forest, {}), "hidden"),
+        expectedHidden(batch));
+  }
+}
+
 TEST_F(SessionTest, MemoryIsPlannedAndReused) {
   auto session = create("classify", {});
   Batch big = randomBatch(1, 10, 500, false), small = randomBatch(2, 2, 20, 0);

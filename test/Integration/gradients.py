@@ -13,6 +13,8 @@ import models
 # What espalier-compile can leave out (--ablate) without changing results.
 ABLATIONS = ["fusion", "specialization", "recomputation", "splitting",
              "eager", "lazy"]
+# What espalier-run can.
+RUNTIME_ABLATIONS = ["elision", "streaming", "sub-batches"]
 
 # Of gradients along random directions, in float64.
 BOUND = 1e-6
@@ -120,6 +122,12 @@ class Checker:
         self.compare("serial", serial, gradients, SAME)
         threads = self.gradients(library, weights, "--batch-size", "0", "--threads", "3")
         self.compare("threads", threads, gradients, SAME)
+        for ablated in RUNTIME_ABLATIONS:
+            found = self.gradients(
+                library, weights, "--batch-size", "0", "--threads", "2",
+                "--ablate", ablated,
+            )  # fmt: skip
+            self.compare("without " + ablated, found, gradients, SAME)
         again = self.gradients(library, weights, "--batch-size", "0")
         for name in gradients:
             if again[name].tobytes() != gradients[name].tobytes():

@@ -18,12 +18,19 @@
 #include <cctype>
 #include <cmath>
 #include <iostream>
+#include <map>
 
 namespace espalier::run {
 
 static const char kDescription[] =
     "Runs a compiled model on structures (trees, sequences, DAGs), or trains "
     "it.";
+
+static const std::map<std::string, uint32_t> kOptimisations = {
+    {"elision", ESPALIER_ELISION},
+    {"streaming", ESPALIER_STREAMING},
+    {"sub-batches", ESPALIER_SUB_BATCHES},
+};
 
 static const char kFooter[] =
     "Structures are run in batches, in the order of the file, and the results "
@@ -220,6 +227,7 @@ static std::string lowerFirst(std::string text) {
 std::optional<Options> parseOptions(int argc, char **argv) {
   Options options;
   std::string policy = "batched";
+  std::vector<uint32_t> ablate;
   std::string unseenWords = "error";
   std::string format;
   std::vector<std::string> structures, inputs;
@@ -313,6 +321,12 @@ std::optional<Options> parseOptions(int argc, char **argv) {
       ->group(execution)
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
+  app.add_option("--ablate", ablate,
+                 "Leave optimisations of the runtime out, for comparison: "
+                 "elision, streaming, sub-batches")
+      ->group(execution)
+      ->delimiter(',')
+      ->transform(CLI::CheckedTransformer(kOptimisations));
 
   const char *reports = "Results and reports";
   app.add_option("--output", options.output, "Write the results, by name")
@@ -347,6 +361,8 @@ std::optional<Options> parseOptions(int argc, char **argv) {
   }
   if (policy == "serial")
     options.policy = ESPALIER_POLICY_SERIAL;
+  for (uint32_t optimisation : ablate)
+    options.ablate |= optimisation;
   if (unseenWords == "none")
     options.unseenWords = ESPALIER_UNSEEN_NONE;
   options.structures = splitStructures("--structures", structures, format);

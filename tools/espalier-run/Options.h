@@ -67,6 +67,8 @@ struct Options {
   int64_t batchSize = 64; // 0: all structures in one batch
   espalier_policy policy = ESPALIER_POLICY_BATCHED;
   unsigned threads = 1;
+  /// espalier_optimisation, ored together.
+  uint32_t ablate = 0;
 
   std::optional<Training> training;
 

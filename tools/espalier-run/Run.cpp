@@ -68,6 +68,7 @@ void run(const Module &module, const Options &options) {
   SessionOptions how;
   how.policy = options.policy;
   how.threads = options.threads;
+  how.ablate = options.ablate;
   how.entry = entry.name;
   how.profile =
       !options.benchmark && !(options.stats.empty() && options.trace.empty());

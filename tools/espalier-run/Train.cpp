@@ -428,6 +428,7 @@ int train(const Module &module, const Options &options) {
   SessionOptions how;
   how.policy = options.policy;
   how.threads = options.threads;
+  how.ablate = options.ablate;
   how.entry = step.name;
   how.profile = !(options.stats.empty() && options.trace.empty());
   Session session(module, weights, how);

@@ -231,6 +231,18 @@ typedef enum espalier_policy {
   ESPALIER_POLICY_SERIAL = 1,
 } espalier_policy;
 
+/* Optimisations of the runtime, each of which can be left out: for
+ * measurements. Results are the same but for the order of sums. */
+typedef enum espalier_optimisation {
+  /* Children's rows that lie one after another are read where they are. */
+  ESPALIER_ELISION = 1,
+  /* What a loop over tasks does not wait for runs beside it, on other threads,
+   * where tasks are too small to be shared between threads. */
+  ESPALIER_STREAMING = 2,
+  /* Rows of a phase or task are shared between threads. */
+  ESPALIER_SUB_BATCHES = 4,
+} espalier_optimisation;
+
 typedef struct espalier_session_options {
   uint32_t struct_size; /* sizeof(espalier_session_options) */
   uint32_t policy;      /* espalier_policy */
@@ -240,6 +252,8 @@ typedef struct espalier_session_options {
   uint32_t threads;
   /* Not 0: record the time of every step (espalier_session_stats, _trace). */
   uint32_t profile;
+  uint32_t ablate; /* espalier_optimisation, ored together: leave these out */
+  uint32_t reserved;
 } espalier_session_options;
 
 /* `options` may be NULL. Matches weights by name, shape and dtype; missing and

@@ -303,6 +303,8 @@ struct SessionOptions {
   espalier_policy policy = ESPALIER_POLICY_BATCHED;
   unsigned threads = 1;
   bool profile = false;
+  /// espalier_optimisation, ored together: leave these out.
+  uint32_t ablate = 0;
   /// Empty: the module's first entry.
   std::string entry;
 };
@@ -318,6 +320,7 @@ public:
     raw.entry = options.entry.empty() ? nullptr : options.entry.c_str();
     raw.threads = options.threads;
     raw.profile = options.profile;
+    raw.ablate = options.ablate;
     espalier_session *session = nullptr;
     check(espalier_session_create(module.c(), weights.c(), &raw, &session));
     adopt(session);

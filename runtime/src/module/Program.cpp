@@ -247,6 +247,10 @@ Program::Program(const espalier_entry &entry,
       phases[p].lastOfLoop = last;
     }
   }
+  streams = findStreams(entry);
+  for (uint32_t i = 0; i < streams.size(); ++i)
+    for (uint32_t p = streams[i].first; p <= streams[i].last; ++p)
+      phases[p].stream = i + 1;
 }
 
 } // namespace espalier

@@ -15,6 +15,7 @@
 #define ESPALIER_MODULE_PROGRAM_H
 
 #include "espalier/abi.h"
+#include "module/Streams.h"
 
 #include <cstdint>
 #include <memory>
@@ -95,6 +96,8 @@ struct Program {
     /// part of; the phase itself if it is part of none.
     uint32_t firstOfLoop;
     uint32_t lastOfLoop;
+    /// One more than the number of the stream that the phase is in; 0: none.
+    uint32_t stream;
     /// All steps are reductions: each runs over all rows at a time.
     bool isReduction;
     std::vector<Step> steps;
@@ -117,6 +120,7 @@ struct Program {
   const espalier_entry &entry;
   std::vector<Phase> phases;
   std::vector<Graph> graphs;
+  std::vector<Stream> streams;
   /// Pairs of graphs whose structures meet, so that there must be as many of
   /// one as of the other.
   std::vector<std::pair<uint32_t, uint32_t>> sameStructures;

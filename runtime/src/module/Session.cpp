@@ -28,6 +28,9 @@ struct Session::Context {
   /// By buffer.
   std::vector<View> views;
   std::vector<Worker> workers;
+  /// For each of the program's streams whether it runs as one.
+  std::vector<char> streams;
+  StreamQueue streamQueue;
   int64_t arenaBytes = 0;
   int64_t resultBytes = 0;
   /// When changed weights were packed again; the same time twice if none were.
@@ -258,9 +261,37 @@ int64_t Session::rowsOf(const espalier_buffer_desc &buffer,
   }
 }
 
+/// The first and the last phase that `phase` may run beside: those of one loop
+/// run in turns, those of a stream at a time. What one of them uses has to stay
+/// throughout.
+uint32_t Session::firstBeside(const Context &context, uint32_t phase) const {
+  const Program::Phase &at = program.phases[phase];
+  return at.stream && context.streams[at.stream - 1]
+             ? program.streams[at.stream - 1].first
+             : at.firstOfLoop;
+}
+
+uint32_t Session::lastBeside(const Context &context, uint32_t phase) const {
+  const Program::Phase &at = program.phases[phase];
+  return at.stream && context.streams[at.stream - 1]
+             ? program.streams[at.stream - 1].last
+             : at.lastOfLoop;
+}
+
+/// Decides which loops run as streams in this batch.
+void Session::chooseStreams(Context &context) const {
+  context.streams.clear();
+  for (const Stream &stream : program.streams)
+    context.streams.push_back(
+        options.threads > 1 && !(options.ablate & ESPALIER_STREAMING) &&
+        Executor::isWorthStreaming(program, context.graphs, stream,
+                                   options.threads));
+}
+
 /// Finds offsets for the dynamic buffers of this batch. Returns their bytes
 /// and those of the results.
 int64_t Session::planMemory(Context &context) const {
+  chooseStreams(context);
   context.placements.clear();
   context.resultBytes = 0;
   // Every placement may be padded, and their sum must not overflow either.
@@ -281,11 +312,9 @@ int64_t Session::planMemory(Context &context) const {
     if (buffer.kind == ESPALIER_BUFFER_OUTPUT)
       context.resultBytes += bytes;
     else
-      // Phases of one loop run in turns, so that what one of them uses has to
-      // stay throughout.
-      context.placements.push_back(
-          {bytes, program.phases[buffer.first_phase].firstOfLoop,
-           program.phases[buffer.last_phase].lastOfLoop, 0});
+      context.placements.push_back({bytes,
+                                    firstBeside(context, buffer.first_phase),
+                                    lastBeside(context, buffer.last_phase), 0});
   }
   context.arenaBytes = context.assigner.assign(context.placements);
   return context.arenaBytes + context.resultBytes;
@@ -457,9 +486,11 @@ Results Session::run(const Forests &forests, const Inputs &inputs) {
   how.serial = options.policy == ESPALIER_POLICY_SERIAL;
   how.profile = options.profile;
   how.threads = options.threads;
+  how.elision = !(options.ablate & ESPALIER_ELISION);
+  how.subBatches = !(options.ablate & ESPALIER_SUB_BATCHES);
   Executor(program, context.graphs, context.views, zeros.data(),
            context.workers, ours, how)
-      .run();
+      .run(context.streams, context.streamQueue);
   account(context, start, scheduled, workers);
   return results;
 }

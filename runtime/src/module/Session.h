@@ -48,6 +48,8 @@ struct SessionOptions {
   espalier_policy policy = ESPALIER_POLICY_BATCHED;
   unsigned threads = 1;
   bool profile = false;
+  /// espalier_optimisation, ored together.
+  uint32_t ablate = 0;
 };
 
 class Session {
@@ -92,6 +94,9 @@ private:
   void checkStructureCounts(const Context &context) const;
   int64_t rowsOf(const espalier_buffer_desc &buffer,
                  const Context &context) const;
+  void chooseStreams(Context &context) const;
+  uint32_t firstBeside(const Context &context, uint32_t phase) const;
+  uint32_t lastBeside(const Context &context, uint32_t phase) const;
   int64_t planMemory(Context &context) const;
   void checkInputNames(const Inputs &inputs) const;
   void bindInputs(Context &context, const Inputs &inputs) const;

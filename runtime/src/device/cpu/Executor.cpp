@@ -54,8 +54,22 @@ Executor::Executor(const Program &program,
 // From phases to blocks
 //===----------------------------------------------------------------------===//
 
-void Executor::run() {
-  for (uint32_t p = 0; p < program.phases.size();) {
+void Executor::run(const std::vector<char> &streams, StreamQueue &queue) {
+  uint32_t next = 0;
+  for (size_t i = 0; i < streams.size(); ++i) {
+    if (!streams[i])
+      continue;
+    const Stream &stream = program.streams[i];
+    runPhases(next, stream.first);
+    runStream(stream, queue);
+    next = stream.last + 1;
+  }
+  runPhases(next, (uint32_t)program.phases.size());
+}
+
+/// Runs phases [first, last), one after another.
+void Executor::runPhases(uint32_t first, uint32_t last) {
+  for (uint32_t p = first; p < last;) {
     const Program::Phase &phase = program.phases[p];
     const Schedule &schedule = graphs[phase.graph].schedule;
     if (isTasks(phase.rows)) {
@@ -178,8 +192,8 @@ void Executor::runRows(const Program::Phase &phase, int64_t begin,
   int64_t weight = blocks.weightBefore(end);
   int64_t limit = (options.serial ? 1 : kBlockRows) * rowWeight;
   int64_t least = kMinBlockRows * rowWeight;
-  bool shared =
-      options.threads > 1 && weight > least && cost >= kMinParallelCost;
+  bool shared = options.threads > 1 && options.subBatches && weight > least &&
+                cost >= kMinParallelCost;
   if (shared) {
     int64_t share = (weight + options.threads - 1) / options.threads;
     limit = std::min(limit, std::max(share, least));
@@ -197,6 +211,86 @@ void Executor::runRows(const Program::Phase &phase, int64_t begin,
     bool done = shared && pool && !wide;
     if (first != last && !done)
       runBlock(workers[0], phase, first, last, wide && pool);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+bool Executor::isWorthStreaming(const Program &program,
+                                const std::vector<BatchGraph> &graphs,
+                                const Stream &stream, unsigned threads) {
+  const Program::Phase &loop = program.phases[stream.loop];
+  const Schedule &schedule = graphs[loop.graph].schedule;
+  int64_t beside = 0, shared = 0, alone = 0;
+  for (uint32_t p = stream.first; p <= stream.last; ++p) {
+    const Program::Phase &phase = program.phases[p];
+    if (p == stream.loop)
+      continue;
+    RowRange rows = phaseRanges(schedule, phase.rows, phase.type).first;
+    beside += (rows.end - rows.begin) * phase.costPerRow;
+  }
+  for (int64_t t = isInnerRows(loop.rows) ? schedule.firstInnerTask() : 0;
+       t < schedule.tasks(); ++t) {
+    int64_t rows = schedule.taskEnd(t) - schedule.taskBegin(t);
+    int64_t cost = rows * loop.costPerRow;
+    bool isShared = rows > kMinBlockRows && cost >= kMinParallelCost;
+    (isShared ? shared : alone) += cost;
+  }
+  // Tasks of a stream are not shared, but all else runs beside them.
+  int64_t asStream =
+      std::max(shared + alone, (beside + shared + alone) / threads);
+  return beside >= kMinParallelCost &&
+         asStream < (beside + shared) / threads + alone;
+}
+
+void Executor::runStream(const Stream &stream, StreamQueue &queue) {
+  const Program::Phase &loop = program.phases[stream.loop];
+  queue.start(graphs[loop.graph].schedule,
+              {isInnerRows(loop.rows), isReversedTasks(loop.rows),
+               stream.first != stream.loop, stream.last != stream.loop},
+              kBlockRows);
+  // Without the pool the calling thread does the same, for the same bits.
+  forEachIndex(pool, pool ? pool->threads() : 1, [&](unsigned w, int64_t) {
+    for (;;) {
+      StreamQueue::Item item = queue.next();
+      if (item.kind == StreamQueue::Item::None)
+        return;
+      bool failed = false;
+      try {
+        runStreamItem(workers[w], stream, item);
+      } catch (...) {
+        noteFailure(item.number);
+        failed = true;
+      }
+      queue.finish(item, failed);
+    }
+  });
+  if (failure)
+    std::rethrow_exception(failure);
+}
+
+void Executor::runStreamItem(Worker &worker, const Stream &stream,
+                             const StreamQueue::Item &item) {
+  uint32_t first = stream.loop, last = stream.loop;
+  if (item.kind == StreamQueue::Item::Before) {
+    first = stream.first;
+    last = stream.loop - 1;
+  } else if (item.kind == StreamQueue::Item::After) {
+    first = stream.loop + 1;
+    last = stream.last;
+  }
+  for (uint32_t p = first; p <= last; ++p) {
+    const Program::Phase &phase = program.phases[p];
+    RowRange all =
+        phaseRanges(graphs[phase.graph].schedule, phase.rows, phase.type).first;
+    int64_t end = std::min(item.rows.end, all.end);
+    for (int64_t begin = std::max(item.rows.begin, all.begin); begin < end;) {
+      int64_t blockEnd = std::min(end, begin + kBlockRows);
+      runBlock(worker, phase, begin, blockEnd, false);
+      begin = blockEnd;
+    }
   }
 }
 
@@ -378,7 +472,7 @@ void Executor::copy(Worker &worker, const Program::Step &step, int64_t begin,
   const Program::Operand &from = step.operands[0], &to = step.operands[1];
   OperandRows in = locate(worker, from, begin);
   OperandRows out = locate(worker, to, begin);
-  if (step.canAlias &&
+  if (step.canAlias && options.elision &&
       worker.graph->schedule.contiguousChildren(from.slot, begin, end)) {
     worker.views[to.buffer] = {in.base + in.index[0] * in.stride, in.stride,
                                begin};
@@ -491,7 +585,8 @@ void Executor::sumParents(Worker &worker, const Program::Step &step,
   // One parent each, at equal distances, as in chains and full trees: the sums
   // are there already.
   int64_t first = schedule.parentsBegin(begin), count = end - begin;
-  if (step.canAlias && schedule.parentsBegin(end) - first == count) {
+  if (step.canAlias && options.elision &&
+      schedule.parentsBegin(end) - first == count) {
     int64_t origin = place(first);
     int64_t stride = count > 1 ? place(first + 1) - origin : bytes;
     bool regular = stride >= bytes;

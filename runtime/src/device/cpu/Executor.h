@@ -11,7 +11,8 @@
 // steps of a phase of reductions run over all its rows, one after another, each
 // cut by columns of its result. Steps over edges run over those of the block's
 // rows, a part of them at a time; the edges of a block with more than its share
-// of them, a vertex with thousands of children, are shared between workers.
+// of them, a vertex with thousands of children, are shared between workers. In
+// a stream workers take blocks of several phases, and tasks, at a time.
 // Nothing here allocates, and names are only looked at to report a failure.
 //
 //===----------------------------------------------------------------------===//
@@ -20,6 +21,7 @@
 
 #include "device/cpu/OperandRows.h"
 #include "device/cpu/Reductions.h"
+#include "device/cpu/StreamQueue.h"
 #include "memory/Arena.h"
 #include "module/Program.h"
 #include "trace/Trace.h"
@@ -67,6 +69,10 @@ struct Worker {
 struct ExecutorOptions {
   bool serial = false;
   bool profile = false;
+  /// Rows that lie one after another are read where they are.
+  bool elision = true;
+  /// The rows of a phase or task are shared between threads.
+  bool subBatches = true;
   /// How many threads rows are cut up for, with or without a pool: where the
   /// cuts are can change the last bit of a product.
   unsigned threads = 1;
@@ -83,14 +89,25 @@ public:
            std::vector<Worker> &workers, ThreadPool *pool,
            ExecutorOptions options);
 
-  void run();
+  /// Whether `stream` would take less time run as one by `threads` threads than
+  /// phase by phase.
+  static bool isWorthStreaming(const Program &program,
+                               const std::vector<BatchGraph> &graphs,
+                               const Stream &stream, unsigned threads);
+
+  /// `streams` says of each of the program's streams whether it is run as one.
+  void run(const std::vector<char> &streams, StreamQueue &queue);
 
 private:
   struct Blocks;
   struct Job;
   struct EdgeJob;
 
+  void runPhases(uint32_t first, uint32_t last);
   void runTasks(const Program::Phase &first, const Schedule &schedule);
+  void runStream(const Stream &stream, StreamQueue &queue);
+  void runStreamItem(Worker &worker, const Stream &stream,
+                     const StreamQueue::Item &item);
   void runRows(const Program::Phase &phase, int64_t begin, int64_t end);
   void runBlock(Worker &worker, const Program::Phase &phase, int64_t begin,
                 int64_t end, bool shareEdges);
