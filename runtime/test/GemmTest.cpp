@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "device/cpu/GemmBuiltin.h"
+#include "device/cpu/ThreadPool.h"
 #include "espalier/abi.h"
 #include "support/Error.h"
 
@@ -333,6 +334,28 @@ int threadsOfThisProcess() {
   return count;
 }
 
+TYPED_TEST(Gemm, PartsOfAProduct) {
+  using T = typename TypeParam::Element;
+  ThreadPool pool(3);
+  for (int64_t n : {1, 64, 65, 130, 320, 700})
+    for (int64_t m : {1, 2, 3, 4, 9, 16}) {
+      const int64_t k = 70, ldOut = n + 3;
+      auto weight = this->pack(k, n, randomValues<T>(k * n));
+      auto in = randomValues<T>(m * k);
+      std::vector<T> whole(m * ldOut, T(5)), out(whole);
+      weight->multiply(in.data(), k, whole.data(), ldOut, m);
+      const int64_t most = weight->productParts(64);
+      EXPECT_GE(most, 1);
+      EXPECT_LE(most, std::max<int64_t>(1, n / 64));
+      for (int64_t parts = 1; parts <= most; ++parts) {
+        std::fill(out.begin(), out.end(), T(5));
+        forEachIndex(&pool, parts, [&](unsigned, int64_t part) {
+          weight->multiplyPart(in.data(), k, out.data(), ldOut, m, part, parts);
+        });
+        ASSERT_EQ(out, whole) << m << " x " << n << " in " << parts;
+      }
+    }
+}
 TYPED_TEST(Gemm, UsesTheCallingThreadOnly) {
   using T = typename TypeParam::Element;
   const int64_t k = 512, n = 512, m = 128;

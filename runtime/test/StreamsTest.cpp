@@ -4,8 +4,8 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "device/cpu/StreamQueue.h"
 #include "module/Streams.h"
+#include "device/cpu/StreamQueue.h"
 
 #include "RandomForest.h"
 #include "TestModel.h"

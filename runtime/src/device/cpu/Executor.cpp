@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace espalier {
 
@@ -29,6 +30,9 @@ static constexpr int64_t kMinParallelCost = 1000 * 1000;
 /// Rows are never cut finer than this: a matmul of fewer rows spends its time
 /// reading the weight.
 static constexpr int64_t kMinBlockRows = 16;
+
+/// The columns of a product are never cut finer than this.
+static constexpr int64_t kMinPartColumns = 64;
 
 /// What a row weighs in edges where blocks are cut by both: a block has at most
 /// kBlockRows rows, or four times as many edges.
@@ -47,6 +51,7 @@ Executor::Executor(const Program &program,
     workers[w].times = {};
     workers[w].events.clear();
     workers[w].droppedEvents = 0;
+    workers[w].helpers = nullptr;
   }
 }
 
@@ -152,7 +157,7 @@ struct Executor::Job {
     if (begin == end || job.blocks.isWide(begin, end, self.options.threads))
       return;
     try {
-      self.runBlock(self.workers[worker], *job.phase, begin, end, false);
+      self.runBlock(self.workers[worker], *job.phase, begin, end);
     } catch (...) {
       self.noteFailure(index);
     }
@@ -210,7 +215,7 @@ void Executor::runRows(const Program::Phase &phase, int64_t begin,
     bool wide = shared && blocks.isWide(first, last, options.threads);
     bool done = shared && pool && !wide;
     if (first != last && !done)
-      runBlock(workers[0], phase, first, last, wide && pool);
+      runBlockAlone(phase, first, last, wide);
   }
 }
 
@@ -223,7 +228,11 @@ bool Executor::isWorthStreaming(const Program &program,
                                 const Stream &stream, unsigned threads) {
   const Program::Phase &loop = program.phases[stream.loop];
   const Schedule &schedule = graphs[loop.graph].schedule;
-  int64_t beside = 0, shared = 0, alone = 0;
+  bool split = false;
+  for (const Program::Step &step : loop.steps)
+    split |= step.weight && isWorthSplitting(step, 1) &&
+             step.weight->productParts(kMinPartColumns) > 1;
+  int64_t beside = 0, tasks = 0, shared = 0, alone = 0;
   for (uint32_t p = stream.first; p <= stream.last; ++p) {
     const Program::Phase &phase = program.phases[p];
     if (p == stream.loop)
@@ -236,11 +245,11 @@ bool Executor::isWorthStreaming(const Program &program,
     int64_t rows = schedule.taskEnd(t) - schedule.taskBegin(t);
     int64_t cost = rows * loop.costPerRow;
     bool isShared = rows > kMinBlockRows && cost >= kMinParallelCost;
-    (isShared ? shared : alone) += cost;
+    tasks += cost;
+    (isShared || split ? shared : alone) += cost;
   }
   // Tasks of a stream are not shared, but all else runs beside them.
-  int64_t asStream =
-      std::max(shared + alone, (beside + shared + alone) / threads);
+  int64_t asStream = std::max(tasks, (beside + tasks) / threads);
   return beside >= kMinParallelCost &&
          asStream < (beside + shared) / threads + alone;
 }
@@ -288,14 +297,24 @@ void Executor::runStreamItem(Worker &worker, const Stream &stream,
     int64_t end = std::min(item.rows.end, all.end);
     for (int64_t begin = std::max(item.rows.begin, all.begin); begin < end;) {
       int64_t blockEnd = std::min(end, begin + kBlockRows);
-      runBlock(worker, phase, begin, blockEnd, false);
+      runBlock(worker, phase, begin, blockEnd);
       begin = blockEnd;
     }
   }
 }
 
+/// Runs a block while the pool has nothing else to do: large products, and, if
+/// it `sharesEdges`, steps over edges, are shared between its threads.
+void Executor::runBlockAlone(const Program::Phase &phase, int64_t begin,
+                             int64_t end, bool sharesEdges) {
+  workers[0].helpers = options.subBatches ? pool : nullptr;
+  workers[0].sharesEdges = sharesEdges;
+  runBlock(workers[0], phase, begin, end);
+  workers[0].helpers = nullptr;
+}
+
 void Executor::runBlock(Worker &worker, const Program::Phase &phase,
-                        int64_t begin, int64_t end, bool shareEdges) {
+                        int64_t begin, int64_t end) {
   worker.graph = graphs.data() + phase.graph;
   for (const Program::Scratch &scratch : phase.scratch)
     worker.views[scratch.buffer] = {worker.scratch.data() + scratch.offset,
@@ -311,7 +330,7 @@ void Executor::runBlock(Worker &worker, const Program::Phase &phase,
     while (last < phase.steps.size() && phase.steps[last].overEdges)
       ++last;
     const int64_t *offsets = worker.graph->edges.offsets();
-    runEdges(worker, phase, s, last, offsets[begin], offsets[end], shareEdges);
+    runEdges(worker, phase, s, last, offsets[begin], offsets[end]);
     s = last;
   }
 }
@@ -347,7 +366,7 @@ struct Executor::EdgeJob {
 /// that a part of the edges can take all steps before the next part does.
 void Executor::runEdges(Worker &worker, const Program::Phase &phase,
                         size_t firstStep, size_t lastStep, int64_t begin,
-                        int64_t end, bool share) {
+                        int64_t end) {
   if (begin == end)
     return;
   int64_t limit = options.serial ? 1 : kBlockRows;
@@ -355,7 +374,7 @@ void Executor::runEdges(Worker &worker, const Program::Phase &phase,
   int64_t partEdges = (end - begin + parts - 1) / parts;
   parts = (end - begin + partEdges - 1) / partEdges;
   EdgeJob job{this, &phase, firstStep, lastStep, begin, end, partEdges};
-  if (!share) {
+  if (!worker.helpers || !worker.sharesEdges) {
     for (int64_t part = 0; part < parts; ++part)
       job.run(worker, part);
     return;
@@ -366,7 +385,9 @@ void Executor::runEdges(Worker &worker, const Program::Phase &phase,
     for (const Program::Scratch &scratch : phase.scratch)
       other.views[scratch.buffer] = worker.views[scratch.buffer];
   }
-  pool->run(EdgeJob::runIndex, &job, parts);
+  ThreadPool *helpers = std::exchange(worker.helpers, nullptr);
+  helpers->run(EdgeJob::runIndex, &job, parts);
+  worker.helpers = helpers;
   if (failure)
     std::rethrow_exception(failure);
 }
@@ -529,6 +550,14 @@ void Executor::failId(const Program::Phase &phase, uint32_t idsBuffer,
        table.name ? table.name : "?", (long long)tableRows);
 }
 
+/// Whether a product of so few rows that they are not shared is worth sharing
+/// by its columns: it computes enough, or reads enough of the weight.
+bool Executor::isWorthSplitting(const Program::Step &step, int64_t rows) {
+  int64_t weightBytes = step.weight->k() * step.weight->n() * step.elementBytes;
+  return std::max(rows * step.costPerRow, weightBytes * kFlopsPerByte) >=
+         2 * kMinParallelCost;
+}
+
 void Executor::matmul(Worker &worker, const Program::Step &step, int64_t begin,
                       int64_t end) {
   OperandRows in = locate(worker, step.operands[0], begin);
@@ -536,8 +565,19 @@ void Executor::matmul(Worker &worker, const Program::Step &step, int64_t begin,
   // The one row of a shared operand has no stride.
   int64_t inBytes = std::max(in.stride, step.operands[0].rowBytes);
   int64_t outBytes = std::max(out.stride, step.operands[1].rowBytes);
-  step.weight->multiply(in.base, inBytes / step.elementBytes, out.base,
-                        outBytes / step.elementBytes, end - begin);
+  int64_t ldIn = inBytes / step.elementBytes;
+  int64_t ldOut = outBytes / step.elementBytes;
+  const PackedWeight &weight = *step.weight;
+  int64_t parts = 1;
+  if (worker.helpers && isWorthSplitting(step, end - begin))
+    parts = std::min<int64_t>(weight.productParts(kMinPartColumns),
+                              options.threads);
+  if (parts == 1)
+    return weight.multiply(in.base, ldIn, out.base, ldOut, end - begin);
+  forEachIndex(worker.helpers, parts, [&](unsigned, int64_t part) {
+    weight.multiplyPart(in.base, ldIn, out.base, ldOut, end - begin, part,
+                        parts);
+  });
 }
 
 void Executor::kernel(Worker &worker, const Program::Phase &phase,

@@ -59,6 +59,10 @@ struct Worker {
   Arena scratch;
   std::vector<espalier_kernel_operand> operands;
   FirstRows firstRows;
+  /// Threads that have nothing else to do while this one works on a block, and
+  /// whether they help with the edges of its rows, too.
+  ThreadPool *helpers = nullptr;
+  bool sharesEdges = false;
   /// Filled if the run is profiled.
   StepTimes times;
   std::vector<TraceEvent> events;
@@ -110,9 +114,11 @@ private:
                      const StreamQueue::Item &item);
   void runRows(const Program::Phase &phase, int64_t begin, int64_t end);
   void runBlock(Worker &worker, const Program::Phase &phase, int64_t begin,
-                int64_t end, bool shareEdges);
+                int64_t end);
+  void runBlockAlone(const Program::Phase &phase, int64_t begin, int64_t end,
+                     bool sharesEdges);
   void runEdges(Worker &worker, const Program::Phase &phase, size_t firstStep,
-                size_t lastStep, int64_t begin, int64_t end, bool share);
+                size_t lastStep, int64_t begin, int64_t end);
   void runStep(Worker &worker, const Program::Phase &phase,
                const Program::Step &step, int64_t begin, int64_t end);
   void dispatch(Worker &worker, const Program::Phase &phase,
@@ -140,6 +146,7 @@ private:
 
   OperandRows locate(const Worker &worker, const Program::Operand &operand,
                      int64_t begin) const;
+  static bool isWorthSplitting(const Program::Step &step, int64_t rows);
   [[noreturn]] void failId(const Program::Phase &phase, uint32_t ids,
                            uint32_t table, int64_t tableRows, int64_t row,
                            int32_t id) const;

@@ -68,6 +68,22 @@ public:
   virtual void multiply(const void *in, int64_t ldIn, void *out, int64_t ldOut,
                         int64_t m) const = 0;
 
+  /// In how many parts of at least `columns` columns each threads may do a
+  /// product at a time; one if the backend cannot. Their bits are those of the
+  /// whole.
+  virtual int64_t productParts(int64_t columns) const {
+    (void)columns;
+    return 1;
+  }
+  /// One of `parts` (productParts or fewer) of `multiply`: some columns of
+  /// `out`.
+  virtual void multiplyPart(const void *in, int64_t ldIn, void *out,
+                            int64_t ldOut, int64_t m, int64_t part,
+                            int64_t parts) const {
+    (void)part, (void)parts;
+    multiply(in, ldIn, out, ldOut, m);
+  }
+
   /// Packs other values, of the same dtype and shape, in the same memory, in
   /// parts that threads may do at a time. Nobody may multiply meanwhile. Only
   /// with one part may it throw.

@@ -106,12 +106,26 @@ public:
 
   void multiply(const void *in, int64_t ldIn, void *out, int64_t ldOut,
                 int64_t m) const override {
+    multiplyPart(in, ldIn, out, ldOut, m, 0, 1);
+  }
+
+  int64_t productParts(int64_t columns) const override {
+    return std::max<int64_t>(1, n() / std::max(columns, partColumns()));
+  }
+
+  void multiplyPart(const void *in, int64_t ldIn, void *out, int64_t ldOut,
+                    int64_t m, int64_t part, int64_t parts) const override {
     const T *from = static_cast<const T *>(in);
     T *to = static_cast<T *>(out);
+    // Between parts is a border of the widest kernels.
+    const int64_t units = (n() + partColumns() - 1) / partColumns();
+    const int64_t first = units * part / parts * partColumns();
+    const int64_t last =
+        std::min(n(), units * (part + 1) / parts * partColumns());
     const int64_t fit =
         CachedInputBytes / (std::max<int64_t>(1, k()) * (int64_t)sizeof(T));
     forEachBlock(m, std::max<int64_t>(fit, MinCachedRows), [&](int64_t rows) {
-      multiplyRows(from, ldIn, to, ldOut, rows);
+      multiplyRows(from, ldIn, to, ldOut, rows, first, last);
       from += rows * ldIn;
       to += rows * ldOut;
     });
@@ -128,6 +142,8 @@ private:
   /// Rows whose lines are in the first-level cache while panels are filled.
   static constexpr int64_t PackRows = 16;
 
+  /// The columns of the widest kernels.
+  int64_t partColumns() const { return kernels.panelWidth * WidePanels[0]; }
   int64_t panelCount() const {
     return (n() + kernels.panelWidth - 1) / kernels.panelWidth;
   }
@@ -186,17 +202,17 @@ private:
     }
   }
 
-  void multiplyRows(const T *in, int64_t ldIn, T *out, int64_t ldOut,
-                    int64_t m) const {
+  /// Columns [column, last) of all rows.
+  void multiplyRows(const T *in, int64_t ldIn, T *out, int64_t ldOut, int64_t m,
+                    int64_t column, int64_t last) const {
     const int64_t width = kernels.panelWidth;
-    int64_t column = 0;
     if (m <= MaxWideRows) {
       const int64_t step = width * WidePanels[m - 1];
-      for (; column + step <= n(); column += step)
+      for (; column + step <= last; column += step)
         kernels.wide[m - 1](in, ldIn, k(), panels.get() + column * k(),
                             out + column, ldOut, step);
     }
-    for (; column < n(); column += width) {
+    for (; column < last; column += width) {
       const T *from = in;
       T *to = out + column;
       forEachBlock(m, MaxRows, [&](int64_t rows) {

@@ -43,8 +43,8 @@ RowRange StreamQueue::block(int64_t number) const {
 bool StreamQueue::tryNext(Item &item) {
   std::lock_guard<std::mutex> lock(mutex);
   if (!stopped && !inTask && nextTask < tasks) {
-    int64_t t = reversed ? schedule->tasks() - 1 - nextTask
-                         : firstTask + nextTask;
+    int64_t t =
+        reversed ? schedule->tasks() - 1 - nextTask : firstTask + nextTask;
     RowRange rows{schedule->taskBegin(t), schedule->taskEnd(t)};
     if (doneBefore >= reach(rows)) {
       item = {Item::Task, rows, blocks + nextTask++};
