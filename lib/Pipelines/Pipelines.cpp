@@ -19,6 +19,11 @@ using namespace espalier;
 
 void espalier::buildBatchingPipeline(OpPassManager &manager,
                                      const PipelineOptions &options) {
+  if (!options.results.empty()) {
+    nn::KeepResultsPassOptions keep;
+    keep.results.assign(options.results.begin(), options.results.end());
+    manager.addPass(nn::createKeepResultsPass(keep));
+  }
   manager.addPass(createCanonicalizerPass());
   // A bias on its own stays when its product with zeros goes. Around vertex
   // functions it becomes a group, which has no derivative, so that waits.

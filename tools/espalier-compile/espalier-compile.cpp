@@ -69,6 +69,11 @@ static cl::opt<std::string>
          cl::desc("Entry whose result `loss` is differentiated (default: the "
                   "only one that has such a result)"),
          cl::cat(category));
+static cl::list<std::string>
+    results("results", cl::value_desc("NAME"), cl::CommaSeparated,
+            cl::desc("Results of the first entry that are wanted; the others "
+                     "are not computed (default: all)"),
+            cl::cat(category));
 static cl::list<std::string> trainWithout(
     "train-without", cl::value_desc("PART"), cl::CommaSeparated,
     cl::desc("Leave parts of a training step out: clipping, decay"),
@@ -186,6 +191,8 @@ static LogicalResult compile() {
   options.train = train.getValue();
   options.gradient = gradient.getValue();
   options.loss = loss.getValue();
+  for (const std::string &name : results)
+    options.results.push_back(name);
   Expected<espalier::TargetProcessor> processor =
       espalier::createTargetProcessor(targetCPU);
   if (!processor)

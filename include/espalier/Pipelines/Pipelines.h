@@ -31,6 +31,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "loss",
       llvm::cl::desc("The entry to differentiate, if there are several"),
       llvm::cl::init("")};
+  ListOption<std::string> results{
+      *this, "results",
+      llvm::cl::desc("Results of the first entry that are wanted; all if none "
+                     "is named")};
   Option<bool> clip{*this, "clip",
                     llvm::cl::desc("Training clips gradients by their norm"),
                     llvm::cl::init(true)};

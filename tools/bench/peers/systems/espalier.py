@@ -17,6 +17,8 @@ RESIZE = os.path.join(os.path.dirname(__file__), "..", "..", "resize_example.py"
 
 # Peers neither clip nor decay.
 TRAINING_FLAGS = ["--train=sgd", "--train-without=clipping,decay"]
+# Nor do they bring a state of every vertex into the caller's order.
+INFERENCE_FLAGS = ["--results=logits"]
 TRAINING_SCALARS = {"gradient_scale": 1.0}
 
 # The arrays of a batch by the names of the entries' arguments.
@@ -60,7 +62,7 @@ class Espalier(Implementation):
         super().__init__(problem)
         self.training = problem.mode == "training"
         self.variant = variant or "batched"
-        flags = list(TRAINING_FLAGS) if self.training else []
+        flags = list(TRAINING_FLAGS if self.training else INFERENCE_FLAGS)
         if self.variant not in POLICIES:
             flags.append(f"--{self.variant}")
         self.policy = POLICIES.get(self.variant, POLICIES["batched"])

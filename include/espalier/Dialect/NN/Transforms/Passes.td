@@ -110,6 +110,40 @@ def FuseElementwisePass : Pass<"fuse-elementwise"> {
   let dependentDialects = ["::espalier::nn::NNDialect"];
 }
 
+def KeepResultsPass : Pass<"keep-results", "::mlir::ModuleOp"> {
+  let summary = "Leaves results of an entry out.";
+  let description = [{
+    The entry returns the results that are listed, in the order that it has
+    them in, and no others. What only made the others is dead then.
+
+    Needs: nothing. Run it first.
+    Guarantees: results that are kept are unchanged, and so are arguments and
+    the new values of parameters.
+    Limits: one entry; a name that it has no result of is an error.
+
+    ```mlir
+    func.func @classify(%x: tensor<?x8xf32> {nn.input = "x"})
+        -> (tensor<?x8xf32> {nn.output = "logits"}, tensor<?x8xf32> {nn.output = "hidden"}) {
+      %h = math.tanh %x : tensor<?x8xf32>
+      return %h, %x : tensor<?x8xf32>, tensor<?x8xf32>
+    }
+    ```
+    becomes, with `results=logits`,
+    ```mlir
+    func.func @classify(%x: tensor<?x8xf32> {nn.input = "x"})
+        -> (tensor<?x8xf32> {nn.output = "logits"}) {
+      %h = math.tanh %x : tensor<?x8xf32>
+      return %h : tensor<?x8xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"entry", "entry", "std::string", "\"\"",
+           "The entry; the module's first function if it is not given">,
+    ListOption<"results", "results", "std::string", "The results to keep">,
+  ];
+}
+
 def AddTrainStepPass : Pass<"add-train-step", "::mlir::ModuleOp"> {
   let summary = "Turns a gradient into an entry that trains.";
   let description = [{
