@@ -22,8 +22,8 @@ static vertex::FuncOp widestOver(Value graph) {
     if (!apply)
       continue;
     for (auto callee : apply.getCallees().getAsRange<FlatSymbolRefAttr>()) {
-      auto function = SymbolTable::lookupNearestSymbolFrom<vertex::FuncOp>(
-          apply, callee);
+      auto function =
+          SymbolTable::lookupNearestSymbolFrom<vertex::FuncOp>(apply, callee);
       if (!widest || function.getArity() > widest.getArity())
         widest = function;
     }
