@@ -233,7 +233,7 @@ class Typed:
 
     def __init__(self, functions):
         self.functions = functions
-        self.name = f"[{', @'.join(['@' + functions[0].name] + [f.name for f in functions[1:]])}]"
+        self.name = f"[{', '.join('@' + f.name for f in functions)}]"
         self.parameters = sum((f.parameters for f in functions), [])
         self.pulls = sorted({name for f in functions for name in f.pulls})
         self.pushes = {}
@@ -283,6 +283,8 @@ class Model:
         self.text = "".join(f.text() for f in functions) + self.entry()
 
     def function(self, number, offered, types):
+        if types > 1 and self.draw.random() < 0.25:
+            types = 1  # One for all types, over the same graph.
         functions = []
         for name in [f"f{number}"] + [f"f{number}_{t}" for t in range(1, types)]:
             functions.append(

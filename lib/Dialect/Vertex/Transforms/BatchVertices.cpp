@@ -417,6 +417,9 @@ public:
   }
 
   LogicalResult run() {
+    if (failed(noteTypes()))
+      return failure();
+    noteArity();
     if (failed(first().getReversed() ? runReversed() : runForward()))
       return failure();
     llvm::StringMap<Value> results;
@@ -437,9 +440,6 @@ public:
          llvm::zip(apply.getPushNames(), apply.getPushed()))
       result.replaceAllUsesWith(
           results.lookup(cast<StringAttr>(name).getValue()));
-    if (failed(noteTypes()))
-      return failure();
-    noteArity();
     apply.erase();
     return success();
   }
