@@ -562,11 +562,11 @@ private:
         if (!reduced.empty())
           name += "." + std::to_string(reduced.size());
         // Functions add to one sum if they have the same part.
-        std::string type;
-        llvm::raw_string_ostream(type) << part.adjoint.getType();
-        name = names.makeShared("reduce " + name + " " + Twine(part.dim) + " " +
-                                    Twine(part.offset) + " " + type,
-                                name);
+        std::string what;
+        llvm::raw_string_ostream(what)
+            << "reduce " << name << " " << part.dim << " " << part.offset << " "
+            << part.adjoint.getType();
+        name = names.makeShared(what, name);
         reduced.push_back({name, part.dim, part.offset});
         ReduceOp::create(builder, function.getLoc(),
                          builder.getStringAttr(name), part.adjoint);
