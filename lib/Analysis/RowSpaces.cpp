@@ -49,6 +49,13 @@ static StringRef describe(Rows rows) {
   }
 }
 
+static std::string describe(const RowSpace &space) {
+  std::string text = describe(space.rows).str();
+  if (space.type)
+    text += " of type " + std::to_string(*space.type);
+  return text;
+}
+
 void RowSpaces::numberGraphs(func::FuncOp function) {
   for (Value argument : function.getArguments())
     if (isa<vertex::GraphType>(argument.getType()))
@@ -59,13 +66,14 @@ void RowSpaces::numberGraphs(func::FuncOp function) {
   });
 }
 
-RowSpace RowSpaces::at(Value graph, Rows rows) const {
+RowSpace RowSpaces::at(Value graph, Rows rows,
+                       std::optional<int64_t> type) const {
   if (rows == Rows::structures)
-    return {rows, 0};
+    return {rows, 0, {}};
   if (auto reverse = graph.getDefiningOp<vertex::ReverseOp>())
     if (rows == Rows::caller)
       graph = reverse.getGraph();
-  return {rows, graphs.lookup(graph)};
+  return {rows, graphs.lookup(graph), type};
 }
 
 FailureOr<RowSpaces> RowSpaces::compute(func::FuncOp function) {
@@ -92,7 +100,7 @@ FailureOr<RowSpaces> RowSpaces::compute(func::FuncOp function) {
                << spaces.graphArguments
                << " graph arguments, and nothing says whose rows argument #"
                << cast<BlockArgument>(argument).getArgNumber() << " has";
-      spaces.spaces[leader] = RowSpace{Rows::caller, 0};
+      spaces.spaces[leader] = RowSpace{Rows::caller, 0, {}};
     }
   return spaces;
 }
@@ -119,7 +127,9 @@ LogicalResult RowSpaces::visit(Operation *op) {
       .Case([&](PullRowsOp pull) {
         return both(fix(pull.getRows(), at(pull.getGraph(), Rows::caller), op),
                     fix(pull.getResult(),
-                        at(pull.getGraph(), rowsAt(pull.getPlace())), op));
+                        at(pull.getGraph(), rowsAt(pull.getPlace()),
+                           pull.getVertexType()),
+                        op));
       })
       .Case([&](PushRowsOp push) {
         return both(
@@ -139,92 +149,78 @@ LogicalResult RowSpaces::visit(Operation *op) {
       })
       .Case([&](SpreadRowsOp spread) {
         return fix(spread.getResult(),
-                   at(spread.getGraph(), rowsAt(spread.getPlace())), op);
+                   at(spread.getGraph(), rowsAt(spread.getPlace()),
+                      spread.getVertexType()),
+                   op);
       })
       .Case([&](JoinRowsOp join) {
-        int64_t graph = of(join.getLeaves()).graph;
-        return both(
-            both(fix(join.getLeaves(), RowSpace{Rows::leaves, graph}, op),
-                 fix(join.getInner(), RowSpace{Rows::inner, graph}, op)),
-            fix(join.getResult(), RowSpace{Rows::vertices, graph}, op));
+        int64_t graph = of(join.getPieces().front()).graph;
+        LogicalResult result =
+            fix(join.getResult(), RowSpace{Rows::vertices, graph, {}}, op);
+        for (auto [index, piece] : llvm::enumerate(join.getPieces()))
+          result = both(result, fix(piece,
+                                    RowSpace{rowsAt(join.getPlace(index)),
+                                             graph, join.getVertexType(index)},
+                                    op));
+        return result;
       })
       .Case([&](SelectRowsOp select) {
         int64_t graph = of(select.getRows()).graph;
-        return both(fix(select.getRows(), RowSpace{Rows::vertices, graph}, op),
-                    fix(select.getResult(),
-                        RowSpace{rowsAt(select.getPlace()), graph}, op));
+        return both(
+            fix(select.getRows(), RowSpace{Rows::vertices, graph, {}}, op),
+            fix(select.getResult(),
+                RowSpace{rowsAt(select.getPlace()), graph,
+                         select.getVertexType()},
+                op));
       })
-      .Case([&](TasksOp tasks) {
-        RowSpace all = at(tasks.getGraph(), Rows::vertices);
-        RowSpace ran = at(tasks.getGraph(), rowsAt(tasks.getPlace()));
-        LogicalResult result = success();
-        for (Value init : tasks.getInits())
-          result =
-              both(result, fix(init, at(tasks.getGraph(), Rows::leaves), op));
-        for (Value eager : tasks.getEager())
-          result = both(result, fix(eager, ran, op));
-        for (auto [index, value] : llvm::enumerate(tasks.getOutputs()))
-          result = both(result,
-                        fix(value, index < tasks.getStates() ? all : ran, op));
-        for (BlockArgument argument : tasks.getBody().getArguments())
-          result = both(
-              result,
-              fix(argument,
-                  argument.getArgNumber() < tasks.getStates() ? all : ran, op));
-        Operation *yield = tasks.getBody().front().getTerminator();
-        for (Value value : yield->getOperands())
-          result = both(result, fix(value, ran, op));
-        return result;
-      })
-      .Case([&](ReversedTasksOp tasks) {
-        RowSpace ran = at(tasks.getGraph(), rowsAt(tasks.getPlace()));
-        LogicalResult result = success();
-        Block &body = tasks.getBody().front();
-        RowSpace edges = at(tasks.getGraph(), Rows::edges);
-        size_t first = tasks.getStates(), last = first + tasks.getEdgeStates();
-        for (ValueRange values :
-             {ValueRange(tasks.getOutputs()), ValueRange(body.getArguments()),
-              ValueRange(body.getTerminator()->getOperands())})
-          for (auto [index, value] : llvm::enumerate(values))
-            result = both(
-                result,
-                fix(value, first <= index && index < last ? edges : ran, op));
-        for (Value value : tasks.getEager())
-          result = both(result, fix(value, ran, op));
-        return result;
-      })
+      .Case([&](TasksOp tasks) { return visitTasks(tasks); })
+      .Case([&](ReversedTasksOp tasks) { return visitTasks(tasks); })
       .Case([&](EdgeChildRowsOp child) {
         return both(
             fix(child.getRows(), at(child.getGraph(), Rows::vertices), op),
-            fix(child.getResult(), at(child.getGraph(), Rows::edges), op));
+            fix(child.getResult(),
+                at(child.getGraph(), Rows::edges, child.getVertexType()), op));
       })
       .Case([&](EdgeParentRowsOp parent) {
         return both(
             fix(parent.getRows(),
-                at(parent.getGraph(), rowsAt(parent.getPlace())), op),
-            fix(parent.getResult(), at(parent.getGraph(), Rows::edges), op));
+                at(parent.getGraph(), rowsAt(parent.getPlace()),
+                   parent.getVertexType()),
+                op),
+            fix(parent.getResult(),
+                at(parent.getGraph(), Rows::edges, parent.getVertexType()),
+                op));
       })
       .Case([&](ReduceEdgeRowsOp reduce) {
         return both(
-            fix(reduce.getRows(), at(reduce.getGraph(), Rows::edges), op),
+            fix(reduce.getRows(),
+                at(reduce.getGraph(), Rows::edges, reduce.getVertexType()), op),
             fix(reduce.getResult(),
-                at(reduce.getGraph(), rowsAt(reduce.getPlace())), op));
+                at(reduce.getGraph(), rowsAt(reduce.getPlace()),
+                   reduce.getVertexType()),
+                op));
       })
       .Case([&](GatherParentEdgeRowsOp gather) {
         return both(
             fix(gather.getRows(), at(gather.getGraph(), Rows::edges), op),
             fix(gather.getResult(),
-                at(gather.getGraph(), rowsAt(gather.getPlace())), op));
+                at(gather.getGraph(), rowsAt(gather.getPlace()),
+                   gather.getVertexType()),
+                op));
       })
       .Case([&](GatherParentRowsOp gather) {
         return fix(gather.getResult(),
-                   at(gather.getGraph(), rowsAt(gather.getPlace())), op);
+                   at(gather.getGraph(), rowsAt(gather.getPlace()),
+                      gather.getVertexType()),
+                   op);
       })
       .Case([&](ChildRowsOp child) {
         return both(
             fix(child.getRows(), at(child.getGraph(), Rows::vertices), op),
             fix(child.getResult(),
-                at(child.getGraph(), rowsAt(child.getPlace())), op));
+                at(child.getGraph(), rowsAt(child.getPlace()),
+                   child.getVertexType()),
+                op));
       })
       .Case<AtRootsOp, SpreadStructuresOp>([&](auto spread) {
         return both(
@@ -232,9 +228,12 @@ LogicalResult RowSpaces::visit(Operation *op) {
             fix(spread.getResult(), at(spread.getGraph(), Rows::caller), op));
       })
       .Case([&](GatherRowsOp gather) {
-        auto tasks = gather->getParentOfType<TasksOp>();
+        Region *body = gather->getParentRegion();
+        auto tasks = cast<TasksOp>(body->getParentOp());
         return fix(gather.getResult(),
-                   at(tasks.getGraph(), rowsAt(tasks.getPlace())), op);
+                   at(tasks.getGraph(), rowsAt(tasks.getPlace()),
+                      tasks.getVertexType(body->getRegionNumber())),
+                   op);
       })
       .Case<ReverseOp, vertex::YieldOp, func::ReturnOp, func::FuncOp,
             tensor::DimOp>([&](Operation *) { return success(); })
@@ -265,6 +264,59 @@ LogicalResult RowSpaces::visit(Operation *op) {
       });
 }
 
+LogicalResult RowSpaces::visitTasks(vertex::TasksOp tasks) {
+  RowSpace all = at(tasks.getGraph(), Rows::vertices);
+  LogicalResult result = success();
+  auto fixed = [&](Value value, RowSpace space) {
+    if (failed(fix(value, space, tasks)))
+      result = failure();
+  };
+  for (auto [index, body] : llvm::enumerate(tasks.getBodies())) {
+    std::optional<int64_t> type = tasks.getVertexType(index);
+    RowSpace ran = at(tasks.getGraph(), rowsAt(tasks.getPlace()), type);
+    for (Value init : tasks.getInitsOf(index))
+      fixed(init, at(tasks.getGraph(), Rows::leaves, type));
+    for (Value eager : tasks.getEagerOf(index))
+      fixed(eager, ran);
+    for (auto [number, value] : llvm::enumerate(tasks.getOutputsOf(index)))
+      fixed(value, number < tasks.getCarried() ? all : ran);
+    for (auto [number, argument] : llvm::enumerate(body.getArguments()))
+      fixed(argument, number < tasks.getCarried() ? all : ran);
+    for (Value value : body.front().getTerminator()->getOperands())
+      fixed(value, ran);
+  }
+  return result;
+}
+
+LogicalResult RowSpaces::visitTasks(vertex::ReversedTasksOp tasks) {
+  LogicalResult result = success();
+  size_t slots = tasks.getStates(), carried = tasks.getCarried();
+  // What is carried has the rows, or the edges, of all types.
+  auto fixed = [&](auto &&values, std::optional<int64_t> type,
+                   std::optional<int64_t> carriedType) {
+    for (auto [number, value] : llvm::enumerate(values)) {
+      bool isEdge = slots <= number && number < carried;
+      RowSpace space =
+          at(tasks.getGraph(), isEdge ? Rows::edges : rowsAt(tasks.getPlace()),
+             number < carried ? carriedType : type);
+      if (failed(fix(value, space, tasks)))
+        result = failure();
+    }
+  };
+  for (auto [index, body] : llvm::enumerate(tasks.getBodies())) {
+    std::optional<int64_t> type = tasks.getVertexType(index);
+    fixed(tasks.getOutputsOf(index), type, {});
+    fixed(body.getArguments(), type, {});
+    fixed(body.front().getTerminator()->getOperands(), type, type);
+    for (Value value : tasks.getEagerOf(index))
+      if (failed(fix(value,
+                     at(tasks.getGraph(), rowsAt(tasks.getPlace()), type),
+                     tasks)))
+        result = failure();
+  }
+  return result;
+}
+
 LogicalResult RowSpaces::fix(Value value, RowSpace space, Operation *op) {
   void *leader = classes.getOrInsertLeaderValue(value.getAsOpaquePointer());
   auto [it, inserted] = spaces.try_emplace(leader, space);
@@ -292,8 +344,8 @@ LogicalResult RowSpaces::clash(Operation *op, RowSpace left,
                                RowSpace right) const {
   InFlightDiagnostic diagnostic =
       op->emitOpError("mixes rows of ")
-      << describe(left.rows) << " of graph #" << left.graph << " with rows of "
-      << describe(right.rows) << " of graph #" << right.graph;
+      << describe(left) << " of graph #" << left.graph << " with rows of "
+      << describe(right) << " of graph #" << right.graph;
   if (left.rows != right.rows)
     diagnostic.attachNote() << "vertex.roots reads a row a structure from rows "
                                "of vertices; vertex.apply works row by row";

@@ -21,12 +21,39 @@ static vertex::FuncOp widestOver(Value graph) {
     auto apply = dyn_cast<vertex::ApplyOp>(user);
     if (!apply)
       continue;
-    auto function = SymbolTable::lookupNearestSymbolFrom<vertex::FuncOp>(
-        apply, apply.getCalleeAttr());
-    if (!widest || function.getArity() > widest.getArity())
-      widest = function;
+    for (auto callee : apply.getCallees().getAsRange<FlatSymbolRefAttr>()) {
+      auto function =
+          SymbolTable::lookupNearestSymbolFrom<vertex::FuncOp>(apply, callee);
+      if (!widest || function.getArity() > widest.getArity())
+        widest = function;
+    }
   }
   return widest;
+}
+
+/// Checks that every vertex has a type for each apply over `graph` that chooses
+/// by it.
+static LogicalResult verifyTypes(func::FuncOp entry, Value graph,
+                                 const Structures &structures) {
+  Context context{structures};
+  for (Operation *user : graph.getUsers()) {
+    auto apply = dyn_cast<vertex::ApplyOp>(user);
+    if (!apply || !apply.getTypeField())
+      continue;
+    auto found = structures.fields.find(apply.getTypeField()->str());
+    if (found == structures.fields.end())
+      return entry.emitError()
+             << "needs the field '" << *apply.getTypeField()
+             << "' of the structures, which has the type of each vertex";
+    int64_t types = apply.getCallees().size();
+    for (auto [v, type] : llvm::enumerate(found->second))
+      if (type < 0 || type >= types)
+        return entry.emitError()
+               << context.describe(v, structures.vertices()) << " has type "
+               << type << " in field '" << *apply.getTypeField()
+               << "', expected one from 0 to " << types - 1;
+  }
+  return success();
 }
 
 /// Checks that children are vertices of the same structure, and that there are
@@ -57,7 +84,7 @@ static LogicalResult verify(func::FuncOp entry, Value graph,
 
 /// The same vertices with every edge turned round.
 static Structures reverse(const Structures &structures) {
-  Structures reversed{structures.offsets, {}};
+  Structures reversed{structures.offsets, {}, structures.fields};
   reversed.children.resize(structures.vertices());
   for (int64_t v = 0; v != structures.vertices(); ++v)
     for (int32_t child : structures.children[v])
@@ -101,7 +128,8 @@ static FailureOr<std::vector<int64_t>> sort(func::FuncOp entry,
 
 LogicalResult Graphs::add(func::FuncOp entry, Value graph,
                           Structures structures) {
-  if (failed(verify(entry, graph, structures)))
+  if (failed(verify(entry, graph, structures)) ||
+      failed(verifyTypes(entry, graph, structures)))
     return failure();
   FailureOr<std::vector<int64_t>> order = sort(entry, structures);
   if (failed(order))

@@ -98,9 +98,10 @@ private:
 
   vertex::ApplyOp op;
   const Structures &structures;
-  vertex::FuncOp function;
-  /// What vertices without children use.
-  vertex::FuncOp leafFunction;
+  /// The functions applied, by type, and what vertices without children use.
+  SmallVector<vertex::FuncOp> functions, leafFunctions;
+  /// The type of each vertex; null if all are alike.
+  const std::vector<int32_t> *types = nullptr;
   SmallVector<ArrayPtr> parameters;
   llvm::StringMap<ArrayPtr> pulled;
   llvm::StringMap<Array> pushed;
@@ -120,9 +121,14 @@ Application::Application(vertex::ApplyOp op, const Structures &structures,
   auto lookup = [&](FlatSymbolRefAttr name) {
     return SymbolTable::lookupNearestSymbolFrom<vertex::FuncOp>(op, name);
   };
-  function = lookup(op.getCalleeAttr());
-  leafFunction =
-      function.getLeafAttr() ? lookup(function.getLeafAttr()) : function;
+  for (auto name : op.getCallees().getAsRange<FlatSymbolRefAttr>()) {
+    vertex::FuncOp function = lookup(name);
+    functions.push_back(function);
+    leafFunctions.push_back(
+        function.getLeafAttr() ? lookup(function.getLeafAttr()) : function);
+  }
+  if (op.getTypeField())
+    types = &structures.fields.at(op.getTypeField()->str());
   for (auto [name, value] : llvm::zip_equal(
            op.getPullNames().getAsValueRange<StringAttr>(), op.getPulled()))
     pulled[name] = outside.get(value);
@@ -145,7 +151,7 @@ FailureOr<SmallVector<ArrayPtr>> Application::run(ArrayRef<int64_t> order) {
              << " rows, expected one for each of " << structures.vertices()
              << " vertices";
   std::vector<int64_t> visited(order.begin(), order.end());
-  if (function.getReversed())
+  if (functions.front().getReversed())
     std::reverse(visited.begin(), visited.end());
   for (int64_t vertex : visited)
     if (failed(evaluateVertex(vertex)))
@@ -157,8 +163,9 @@ FailureOr<SmallVector<ArrayPtr>> Application::run(ArrayRef<int64_t> order) {
 }
 
 LogicalResult Application::evaluateVertex(int64_t vertex) {
+  int64_t type = types ? (*types)[vertex] : 0;
   vertex::FuncOp variant =
-      hasChildren(structures, vertex) ? function : leafFunction;
+      (hasChildren(structures, vertex) ? functions : leafFunctions)[type];
   Values values;
   values.set(variant.getBody().getArguments(), parameters);
   for (Operation &inner : variant.getBody().front())

@@ -180,3 +180,17 @@ func.func @at_roots(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x8xf32> {nn.
   %s = tensor.concat dim(1) %r, %x : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x16xf32>
   return
 }
+
+// -----
+
+func.func @types(%g: !vertex.graph, %x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %a = vertex.pull_rows %g, %x at leaves of 0 : tensor<?x8xf32>
+  %b = vertex.pull_rows %g, %x at leaves of 1 : tensor<?x8xf32>
+  // expected-error @+1 {{mixes rows of the leaves of type 0 of graph #0 with rows of the leaves of type 1 of graph #0}}
+  %c = nn.elementwise(%a, %b) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32> {
+  ^bb0(%p: tensor<8xf32>, %q: tensor<8xf32>):
+    %0 = arith.addf %p, %q : tensor<8xf32>
+    nn.yield %0 : tensor<8xf32>
+  }
+  return %c : tensor<?x8xf32>
+}

@@ -521,3 +521,82 @@ func.func @two_updates(%g: !vertex.graph {nn.input = "g"}, %a: tensor<?xi32> {nn
   %second = nn.update_rows %zeros by %p with %q : tensor<4x2xf32>, tensor<?xi32>, tensor<?x2xf32>
   return %first, %second : tensor<4x2xf32>, tensor<4x2xf32>
 }
+
+// -----
+
+// Rows of one type are a phase of that type; the loop has one for each, also for
+// a type that has nothing to do in it. A state has the rows of all types: each
+// writes its own, and reads children's of any.
+// CHECK-LABEL: model.entry @types graphs ["g"] arities [2] types [3] by ["kind"] {
+// CHECK: %[[X:.*]] = model.buffer input "x" rows caller of 0 : tensor<8xf32>
+// CHECK: %[[U:.*]] = model.buffer parameter "U" rows one of 0 : tensor<8x8xf32>
+// CHECK: %[[STATE:.*]] = model.buffer dynamic "" rows vertices of 0 : tensor<8xf32>
+// CHECK: model.phase "leaves" rows leaves of 0 type 0 {
+// CHECK-NEXT: model.copy %[[X]] <caller 0, 0 for 8> to %[[STATE]] <row 0, 0 for 8>
+// CHECK-NEXT: }
+// CHECK-NEXT: model.phase "leaves" rows leaves of 0 type 1 {
+// CHECK-NEXT: model.copy %[[X]] <caller 0, 0 for 8> to %[[STATE]] <row 0, 0 for 8>
+// CHECK-NEXT: }
+// CHECK-NEXT: model.phase "leaves" rows leaves of 0 type 2 {
+// CHECK: model.phase "path" rows inner_tasks of 0 type 0 {
+// CHECK-NEXT: model.copy %[[STATE]] <child 1, 0 for 8> to %[[CHILD:.*]] <row 0, 0 for 8>
+// CHECK-NEXT: model.matmul %[[CHILD]] <row 0, 0 for 8> by %{{.*}} to %[[STATE]] <row 0, 0 for 8>
+// CHECK-NEXT: }
+// CHECK-NEXT: model.phase "path" rows inner_tasks of 0 type 1 {
+// CHECK-NEXT: model.copy %[[STATE]] <child 0, 0 for 8> to %[[STATE]] <row 0, 0 for 8>
+// CHECK-NEXT: }
+// CHECK-NEXT: model.phase "path" rows inner_tasks of 0 type 2 {
+// CHECK-NEXT: model.copy %[[X]] <caller 0, 0 for 8> to %[[STATE]] <row 0, 0 for 8>
+// CHECK-NEXT: }
+// CHECK: model.phase "sums" rows inner of 0 type 1 {
+// CHECK-NEXT: model.sum_rows %[[STATE]] <row 0, 0 for 8>
+func.func @types(
+    %g: !vertex.graph {nn.input = "g", vertex.types = 3 : i64, vertex.type_field = "kind"},
+    %x: tensor<?x8xf32> {nn.input = "x"}, %U: tensor<8x8xf32> {nn.param = "U"})
+    -> (tensor<?x8xf32> {nn.output = "h"}, tensor<8xf32> {nn.output = "sum"}) {
+  %l0 = vertex.pull_rows %g, %x at leaves of 0 : tensor<?x8xf32>
+  %l1 = vertex.pull_rows %g, %x at leaves of 1 : tensor<?x8xf32>
+  %l2 = vertex.pull_rows %g, %x at leaves of 2 : tensor<?x8xf32>
+  %i2 = vertex.pull_rows %g, %x at inner of 2 : tensor<?x8xf32>
+  %h = vertex.tasks %g arity 2
+      init(%l0, %l1, %l2 : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>)
+      eager(%i2 : tensor<?x8xf32>) states 1 -> (tensor<?x8xf32>) {
+  ^bb0(%done: tensor<?x8xf32>):
+    %c = vertex.gather_rows %done[1] : tensor<?x8xf32>
+    %n = nn.matmul %c, %U : tensor<?x8xf32>, tensor<8x8xf32>
+    vertex.yield(%n) : tensor<?x8xf32>
+  }, {
+  ^bb0(%done: tensor<?x8xf32>):
+    %c = vertex.gather_rows %done[0] : tensor<?x8xf32>
+    vertex.yield(%c) : tensor<?x8xf32>
+  }, {
+  ^bb0(%done: tensor<?x8xf32>, %e: tensor<?x8xf32>):
+    vertex.yield(%e) : tensor<?x8xf32>
+  }
+  %i1 = vertex.select_rows %h at inner of 1 : tensor<?x8xf32>
+  %s = nn.sum_rows %i1 : tensor<?x8xf32>
+  %y = vertex.push_rows %g, %h : tensor<?x8xf32>
+  return %y, %s : tensor<?x8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Nothing is done with vertices of type 1.
+// CHECK-LABEL: model.entry @nothing_to_do
+// CHECK: model.phase "path" rows tasks of 0 type 0 {
+// CHECK-NEXT: model.copy
+// CHECK-NEXT: }
+// CHECK-NEXT: model.phase "path" rows tasks of 0 type 1 {
+// CHECK-NEXT: }
+func.func @nothing_to_do(
+    %g: !vertex.graph {nn.input = "g", vertex.types = 2 : i64, vertex.type_field = "kind"},
+    %x: tensor<?x8xf32> {nn.input = "x"}) -> (tensor<?x8xf32> {nn.output = "x"}) {
+  %e = vertex.pull_rows %g, %x of 0 : tensor<?x8xf32>
+  %y = vertex.tasks %g arity 0 eager(%e : tensor<?x8xf32>) states 0 -> (tensor<?x8xf32>) {
+  ^bb0(%x_task: tensor<?x8xf32>):
+    vertex.yield(%x_task) : tensor<?x8xf32>
+  }, {
+    vertex.yield
+  }
+  return %x : tensor<?x8xf32>
+}

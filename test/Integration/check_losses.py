@@ -28,9 +28,12 @@ FIELDS = {
     "list_ops": ("token", "value"),
     "ast": ("node", "label"),
     "dag": ("op", "accuracy"),
+    "lattice_lstm": ("word", "tag"),
 }
+# How many types of vertices they have.
+TYPES = {"lattice_lstm": 2}
 TREES = ["tree_fc", "tree_lstm", "list_ops", "mv_rnn"]
-ANY_CHILDREN = ["child_sum", "ast", "dag"]
+ANY_CHILDREN = ["child_sum", "ast", "dag", "lattice_lstm"]
 
 
 def small(model):
@@ -90,11 +93,16 @@ def check(model, folder):
         classes = checker.shapes()["head.b"][0]
         labels = [[draw.randrange(-1, classes) for _ in lists] for lists in structures]
         fields = [{word: ids, label: marks} for ids, marks in zip(words, labels)]
+    types = [[draw.randrange(TYPES.get(model, 1)) for _ in lists] for lists in structures]
+    if model in TYPES:
+        for values, row in zip(fields, types):
+            values["type"] = row
     checker.check(list(zip(structures, fields)))
 
     weights = checker.weights(3, "<f8")
     library = checker.compile("f64")
     graph = references.Levels(structures, arity)
+    graph.types = np.array(sum(types, []))
     expected = references.losses(model, graph, weights, sum(words, []), sum(labels, []))
     found = checker.run(library, "loss", weights, "--batch-size", "5")
     error = np.abs(found["loss"] - expected["loss"]).max()

@@ -1,6 +1,6 @@
-# check_networks.py FOLDER: networks of several applies, in two directions, and
-# over two graphs, against NumPy in float64 and the interpreter; and the gradients
-# of their losses against finite differences.
+# check_networks.py FOLDER: networks of several applies, in two directions, over
+# two graphs, and of two kinds of vertices, against NumPy in float64 and the
+# interpreter; and the gradients of their losses against finite differences.
 #
 # Each result is compared in f64, row by row, with what the equations say, computed
 # one vertex after another.
@@ -137,6 +137,64 @@ func.func @loss(%source: !vertex.graph {nn.input = "source"},
 }
 """
 
+# Two functions, chosen by the field "kind", up and down; one reads any number of
+# children, the other only the first.
+KINDS = """
+vertex.func @mean(%W: tensor<3x4xf64>, %U: tensor<4x4xf64>, %V: tensor<4x4xf64>)
+    state(tensor<4xf64>) arity(0) {
+  %x = vertex.pull "x" : tensor<3xf64>
+  %m = vertex.map_children mean {
+  ^bb0(%k: tensor<4xf64>):
+    %p = nn.matmul %k, %V : tensor<4xf64>, tensor<4x4xf64>
+    %t = math.tanh %p : tensor<4xf64>
+    vertex.yield(%t) : tensor<4xf64>
+  } : tensor<4xf64>
+  %a = nn.matmul %x, %W : tensor<3xf64>, tensor<3x4xf64>
+  %b = nn.matmul %m, %U : tensor<4xf64>, tensor<4x4xf64>
+  %c = arith.addf %a, %b : tensor<4xf64>
+  %h = math.tanh %c : tensor<4xf64>
+  vertex.scatter %h : tensor<4xf64>
+  vertex.push "h" %h : tensor<4xf64>
+}
+vertex.func @first(%W: tensor<3x4xf64>, %U: tensor<4x4xf64>, %V: tensor<4x4xf64>)
+    state(tensor<4xf64>) arity(2) {
+  %x = vertex.pull "x" : tensor<3xf64>
+  %k = vertex.gather 0 : tensor<4xf64>
+  %p = nn.matmul %k, %U : tensor<4xf64>, tensor<4x4xf64>
+  %q = math.tanh %p : tensor<4xf64>
+  %a = nn.matmul %x, %W : tensor<3xf64>, tensor<3x4xf64>
+  %h = arith.subf %q, %a : tensor<4xf64>
+  vertex.scatter %h : tensor<4xf64>
+  vertex.push "h" %h : tensor<4xf64>
+  %y = nn.matmul %q, %V : tensor<4xf64>, tensor<4x4xf64>
+  vertex.push "y" %y at inner : tensor<4xf64>
+}
+func.func @loss(%g: !vertex.graph {nn.input = "trees"},
+    %word: tensor<?xi32> {nn.input = "word"},
+    %label: tensor<?xi32> {nn.input = "label"},
+    %E: tensor<7x3xf64> {nn.param = "E"},
+    %W: tensor<3x4xf64> {nn.param = "W"}, %U: tensor<4x4xf64> {nn.param = "U"},
+    %V: tensor<4x4xf64> {nn.param = "V"}, %P: tensor<4x3xf64> {nn.param = "P"},
+    %H: tensor<4x5xf64> {nn.param = "H"}, %c: tensor<5xf64> {nn.param = "c"})
+    -> (tensor<?xf64> {nn.output = "loss"}, tensor<?x4xf64> {nn.output = "up"},
+        tensor<?x4xf64> {nn.output = "y"}, tensor<?x5xf64> {nn.output = "logits"}) {
+  %r = vertex.reverse %g : !vertex.graph
+  %x = nn.embedding %E[%word] : tensor<7x3xf64>, tensor<?xi32>
+  %up, %y = vertex.apply [@mean, @first] by "kind" (%W, %U, %V) over %g pull("x" = %x)
+      -> "h", "y" : (tensor<3x4xf64>, tensor<4x4xf64>, tensor<4x4xf64>),
+      (tensor<?x3xf64>) -> (tensor<?x4xf64>, tensor<?x4xf64>)
+  %both = arith.addf %up, %y : tensor<?x4xf64>
+  %z = nn.matmul %both, %P : tensor<?x4xf64>, tensor<4x3xf64>
+  %down, %w = vertex.apply [@first, @mean] by "kind" (%W, %U, %V) over %r pull("x" = %z)
+      -> "h", "y" : (tensor<3x4xf64>, tensor<4x4xf64>, tensor<4x4xf64>),
+      (tensor<?x3xf64>) -> (tensor<?x4xf64>, tensor<?x4xf64>)
+  %logits = nn.dense %down, %H, %c : tensor<?x4xf64>, tensor<4x5xf64>, tensor<5xf64>
+  %loss = nn.softmax_cross_entropy %logits, %label : tensor<?x5xf64>, tensor<?xi32>
+  return %loss, %up, %y, %logits
+      : tensor<?xf64>, tensor<?x4xf64>, tensor<?x4xf64>, tensor<?x5xf64>
+}
+"""
+
 
 def rnn(structures, x, W, U):
     """h of every vertex of all structures."""
@@ -218,6 +276,35 @@ def translation(graphs, p, fields):
     return {"loss": loss, "logits": logits, "read": h, "sum": read(target, g, sums)}
 
 
+def kinds(graphs, p, fields):
+    def apply(structures, x, mean):
+        """h and y of every vertex; `mean` is the kind that sees all children."""
+        h, y = np.zeros((len(x), 4)), np.zeros((len(x), 4))
+        first = 0
+        for lists in structures:
+            for v in references.children_first(lists):
+                below = {s: h[first + c] for s, c in enumerate(lists[v]) if c not in (None, -1)}
+                own = x[first + v] @ p["W"]
+                if fields["kind"][first + v] == mean:
+                    seen = [np.tanh(k @ p["V"]) for k in below.values()]
+                    m = sum(seen, np.zeros(4)) / max(1, len(seen))
+                    h[first + v] = np.tanh(own + m @ p["U"])
+                else:
+                    q = np.tanh(below.get(0, np.zeros(4)) @ p["U"])
+                    h[first + v] = q - own
+                    y[first + v] = q @ p["V"] if below else 0
+            first += len(lists)
+        return h, y
+
+    trees = graphs["trees"]
+    up, y = apply(trees, references.embed(p["E"], fields["word"]), 0)
+    reversed = [references.parents(lists) for lists in trees]
+    down, _ = apply(reversed, (up + y) @ p["P"], 1)
+    logits = down @ p["H"] + p["c"]
+    loss = cross_entropy(logits, fields["label"])
+    return {"loss": loss, "up": up, "y": y, "logits": logits}
+
+
 class Network(gradients.Checker):
     def __init__(self, name, text, reference, graphs, folder):
         super().__init__(name, text, os.path.join(folder, name))
@@ -260,7 +347,7 @@ class Network(gradients.Checker):
         for sample in samples:
             for _, columns in sample.values():
                 for name, values in columns.items():
-                    fields[name] += values
+                    fields.setdefault(name, []).extend(values)
         expected = self.reference(lists, weights, fields)
         self.write_structures(samples)
         library = self.compile("f64")
@@ -305,10 +392,16 @@ def few_parents(lists):
     return all(len(above) <= 2 for above in references.parents(lists))
 
 
+# From where to where the values of fields are.
+WORDS, LABELS = (-1, 7), (-1, 5)
+FIELDS = {
+    "word": WORDS, "source.word": WORDS, "target.word": WORDS, "label": LABELS, "kind": (0, 2),
+}  # fmt: skip
+
+
 def fields_for(draw, lists, names):
     return {
-        name: [draw.randrange(-1, 5 if name == "label" else 7) for _ in lists]
-        for name in names
+        name: [draw.randrange(*FIELDS[name]) for _ in lists] for name in names
     }
 
 
@@ -332,11 +425,16 @@ def main():
         }
         for lists, other in zip(structures, others)
     ]
+    typed = [
+        {"trees": (lists, fields_for(draw, lists, ["word", "label", "kind"]))}
+        for lists in structures
+    ]
     failures = 0
     for name, text, reference, samples in [
         ("directions", DIRECTIONS, directions, trees),
         ("readout", READOUT, readout, words),
         ("translation", TRANSLATION, translation, pairs),
+        ("kinds", KINDS, kinds, typed),
     ]:
         network = Network(name, text, reference, list(samples[0]), folder)
         network.check_forward(samples)

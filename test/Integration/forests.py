@@ -87,8 +87,11 @@ def words(seed, structures, table):
     ]
 
 
-def write(path, structures, words):
+def write(path, structures, words, kinds=None):
+    """With the field "kind", the type of each vertex, if `kinds` are given."""
     with open(path, "w") as file:
-        for lists, ids in zip(structures, words):
+        for number, (lists, ids) in enumerate(zip(structures, words)):
             line = {"children": lists, "fields": {"word": ids}}
+            if kinds:
+                line["fields"]["kind"] = kinds[number]
             file.write(json.dumps(line, separators=(",", ":")) + "\n")

@@ -144,6 +144,36 @@ def child_sum_states(graph, p, words):
     return h[:-1], below
 
 
+def lattice_lstm(graph, p, words):
+    """`graph.types` has the type of each vertex: 0, a character, or 1, a word."""
+    x = embed(p["embedding"], words)
+    n = len(p["link.b"])
+    types = np.append(graph.types, -1)
+    h = np.zeros((graph.vertices + 1, n))
+    c = np.zeros((graph.vertices + 1, n))
+
+    def gates(name, rows, before):
+        parts = x[rows] @ p[name + ".W"] + before @ p[name + ".U"] + p[name + ".b"]
+        return sigmoid(parts[:, :n]), sigmoid(parts[:, n : 2 * n]), np.tanh(parts[:, 2 * n :])
+
+    for rows, children in graph.levels:
+        below = h[children].sum(axis=1)
+        words_below, characters_below = ((types[children] == t)[..., None] for t in (1, 0))
+        i, o, u = gates("character", rows, below)
+        of_character = x[rows] @ p["link.W"] + p["link.b"]
+        l = sigmoid(of_character[:, None] + c[children] @ p["link.U"])
+        e = np.where(words_below, np.exp(l), 0)
+        mixed = (np.exp(i) * u + (e * c[children]).sum(axis=1)) / (np.exp(i) + e.sum(axis=1))
+        plain = (1 - i) * (characters_below * c[children]).sum(axis=1) + i * u
+        character = np.where(words_below.any(axis=1), mixed, plain)
+        i, f, u = gates("word", rows, below)
+        word = f * c[children].sum(axis=1) + i * u
+        is_word = (types[rows] == 1)[:, None]
+        c[rows] = np.where(is_word, word, character)
+        h[rows] = np.where(is_word, 0, o * np.tanh(character))
+    return vertex_results(p, h[:-1])
+
+
 def dag(graph, p, words):
     x = embed(p["embedding"], words)
     h = np.zeros((graph.vertices + 1, len(p["b"])))

@@ -13,7 +13,8 @@ import models
 
 CONVERTERS = os.path.join(models.EXAMPLES, "..", "..", "tools", "data")
 
-# A slice of a file of the data folder: its lines, converter and format.
+# A slice of a file of the data folder: its lines (None: all), converter and
+# format.
 SLICES = {
     "trees": ("sst/train.txt", 60, None, "ptb"),
     "sentences": ("sst/train.txt", 60, ["sentences.py"], "jsonl"),
@@ -29,6 +30,8 @@ SLICES = {
     "networks": (
         "dags/enas_final_structures6.first80.txt", 400, ["dags.py"], "jsonl",
     ),
+    # It begins with how many there are.
+    "lattices": ("lattice/dev.txt", None, ["lattice.py"], "jsonl"),
 }  # fmt: skip
 
 # By example: its slice, the optimiser, epochs, the step, and the part of the first
@@ -46,9 +49,12 @@ TRAINING = {
     "list_ops": ("expressions", "adam", 40, 0.02, 0.7),
     "ast": ("programs", "adam", 12, 0.02, 0.6),
     "dag": ("networks", "adam", 20, 0.02, 0.6),
+    "lattice_lstm": ("lattices", "adam", 6, 0.02, 0.6),
 }
 
 STATE, EMBEDDING, TABLE = 24, 16, 4000
+# Of data that has numbers for words instead of words.
+TABLES = {"lattice_lstm": 20000}
 
 
 def text_of(model):
@@ -57,7 +63,8 @@ def text_of(model):
         with open(os.path.join(models.EXAMPLES, model + ".mlir")) as file:
             return file.read()
     as_wide = model in ["tree_fc", "stacked_lstm"]
-    return models.Variant(model, STATE, STATE if as_wide else EMBEDDING, TABLE).text
+    table = TABLES.get(model, TABLE)
+    return models.Variant(model, STATE, STATE if as_wide else EMBEDDING, table).text
 
 
 def train(model, folder, data):

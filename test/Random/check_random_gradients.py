@@ -8,9 +8,10 @@
 # For each seed: a random model with a loss, on random structures. Its gradients,
 # compiled in several ways, equal finite differences of the compiled loss, and
 # what the interpreter makes of the IR that `differentiate` leaves. A model that
-# fails is left in FOLDER/SEED.
+# fails is left in FOLDER/SEED. With TYPES, models choose between functions by the
+# type of a vertex.
 #
-# Usage: check_random_gradients.py FOLDER FIRST-SEED LAST-SEED
+# Usage: check_random_gradients.py FOLDER FIRST-SEED LAST-SEED [TYPES]
 
 import os
 import shutil
@@ -25,22 +26,26 @@ import forests
 import gradients
 
 
-def make_structures(seed, children):
+def make_structures(seed, children, types):
     draw = np.random.default_rng(seed)
-    return [
-        (lists, {"word": draw.integers(-1, WORDS, len(lists)).tolist()})
-        for lists in forests.mixed(seed, 8, children)
-    ]
+
+    def fields(count):
+        made = {"word": draw.integers(-1, WORDS, count).tolist()}
+        if types > 1:
+            made["kind"] = draw.integers(0, types, count).tolist()
+        return made
+
+    return [(lists, fields(len(lists))) for lists in forests.mixed(seed, 8, children)]
 
 
-def main(folder, first, last):
+def main(folder, first, last, types=1):
     failures = 0
     worst = 0.0
     seeds = range(int(first), int(last) + 1)
     for seed in seeds:
-        model = Model(seed, loss=True)
+        model = Model(seed, loss=True, types=int(types))
         checker = gradients.Checker(str(seed), model.text, os.path.join(folder, str(seed)))
-        checker.check(make_structures(seed, model.children or 2), seed)
+        checker.check(make_structures(seed, model.children or 2, int(types)), seed)
         checker.check_interpreter(seed)
         worst = max(worst, checker.worst)
         if checker.failures:

@@ -6,9 +6,10 @@
 # ===---------------------------------------------------------------------===#
 #
 # For each seed: a random model and random structures, among them some without
-# vertices. A model that fails is left in FOLDER, as SEED.mlir.
+# vertices. A model that fails is left in FOLDER, as SEED.mlir. With TYPES, models
+# choose between functions by the type of a vertex; some types may be absent.
 #
-# Usage: check_random_models.py FOLDER FIRST-SEED LAST-SEED
+# Usage: check_random_models.py FOLDER FIRST-SEED LAST-SEED [TYPES]
 
 import os
 import subprocess
@@ -32,12 +33,16 @@ def call(*command):
         raise RuntimeError(f"{' '.join(command)}: {done.returncode}\n{done.stderr}")
 
 
-def write_structures(model, seed, base):
+def write_structures(model, seed, base, types):
     """Structures with words, and rows of "x" for all of their vertices."""
     draw = np.random.default_rng(seed)
     structures = forests.mixed(seed, 12, model.children or 2)
     words = [draw.integers(-1, WORDS, len(s)).tolist() for s in structures]
-    forests.write(base + ".jsonl", structures, words)
+    kinds = None
+    if types > 1:
+        present = draw.permutation(types)[: draw.integers(1, types + 1)]
+        kinds = [draw.choice(present, len(s)).tolist() for s in structures]
+    forests.write(base + ".jsonl", structures, words, kinds)
     rows = draw.uniform(-1, 1, (sum(map(len, structures)), *model.row))
     np.save(base + ".npy", rows.astype(np.float32 if model.element == "f32" else float))
 
@@ -65,11 +70,11 @@ def compare(found, expected, bound):
             raise RuntimeError(f"{name} is off by {error:.3g}")
 
 
-def check(model, seed, base):
+def check(model, seed, base, types):
     source, library = base + ".mlir", base + ".so"
     with open(source, "w") as file:
         file.write(model.text)
-    write_structures(model, seed, base)
+    write_structures(model, seed, base, types)
     expected = run("espalier-interpret", source, base)
     for ablation in ABLATIONS:
         flags = [f"--ablate={ablation}"] if ablation else []
@@ -82,14 +87,14 @@ def check(model, seed, base):
                 raise RuntimeError(f"{ablation or 'optimised'}, {policy}: {error}")
 
 
-def main(folder, first, last):
+def main(folder, first, last, types=1):
     os.makedirs(folder, exist_ok=True)
     failures = 0
     seeds = range(int(first), int(last) + 1)
     for seed in seeds:
         base = os.path.join(folder, str(seed))
         try:
-            check(Model(seed), seed, base)
+            check(Model(seed, types=int(types)), seed, base, int(types))
         except RuntimeError as error:
             failures += 1
             print(f"FAILED {base}.mlir: {error}")

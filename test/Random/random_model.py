@@ -11,6 +11,9 @@
 # operators to values that it has, and scatters and pushes any of them. Values
 # stay small, so that errors do. Of a model with a loss that is the only result,
 # the sum of all others, and everything has a derivative.
+#
+# With types, an apply chooses between functions of equal states, each with
+# parameters of its own; some of what they pull and push has a name in common.
 
 import random
 
@@ -19,15 +22,21 @@ WORDS = 50
 
 
 class Function:
-    """One random vertex function that may pull `offered`, types by name."""
+    """One random vertex function that may pull `offered`, types by name, and is
+    perhaps applied beside `others`, by type."""
 
-    def __init__(self, draw, element, name, offered, smooth):
+    def __init__(self, draw, element, name, offered, smooth, others=()):
         self.draw, self.element, self.name, self.smooth = draw, element, name, smooth
         self.lines, self.values, self.parameters = [], [], []
         self.pulls, self.pushes = [], {}
         self.arity = draw.choice([0, 1, 1, 2, 2, 3])
         count = draw.choice([0, 1, 1, 1, 2, 3] if self.arity else [0, 1])
         self.states = [shape(draw) for _ in range(count)]
+        self.prefix, self.pushed = "p", {}
+        for other in others:
+            self.prefix = f"p{len(others)}_"
+            self.states = other.states
+            self.pushed.update(other.pushes)
 
         self.pull(offered)
         self.gather()
@@ -54,7 +63,7 @@ class Function:
         known = [name for name, other in self.parameters if other == shape]
         if known and self.draw.random() < 0.5:
             return self.draw.choice(known)
-        self.parameters.append((f"%p{len(self.parameters)}", shape))
+        self.parameters.append((f"%{self.prefix}{len(self.parameters)}", shape))
         return self.parameters[-1][0]
 
     # ===-- Where values come from -------------------------------------------===#
@@ -201,11 +210,17 @@ class Function:
         for number in range(self.draw.randint(1, 3)):
             pick = choices if choices and self.draw.random() < 0.4 else self.values
             value, row = self.draw.choice(pick)
-            self.pushes[f"p{number}"] = row
-            self.lines.append(f'vertex.push "p{number}" {value} : {self.type(row)}')
+            name = f"p{number}"
+            if name in self.pushed:
+                row = self.pushed[name]
+                value = self.find(row)
+            self.pushes[name] = row
+            self.lines.append(f'vertex.push "{name}" {value} : {self.type(row)}')
 
-    def text(self):
-        arguments = ", ".join(f"{n}: {self.type(s)}" for n, s in self.parameters)
+    def text(self, parameters=None):
+        """Its IR, with the parameters of all functions that it is applied with."""
+        parameters = parameters or self.parameters
+        arguments = ", ".join(f"{n}: {self.type(s)}" for n, s in parameters)
         states = ", ".join(map(self.type, self.states))
         state = f" state({states})" if states else ""
         body = "".join(f"  {line}\n" for line in self.lines)
@@ -213,11 +228,28 @@ class Function:
         return f"{head} {{\n{body}}}\n"
 
 
+class Typed:
+    """Functions that are applied by type, as if they were one."""
+
+    def __init__(self, functions):
+        self.functions = functions
+        self.name = f"[{', '.join('@' + f.name for f in functions)}]"
+        self.parameters = sum((f.parameters for f in functions), [])
+        self.pulls = sorted({name for f in functions for name in f.pulls})
+        self.pushes = {}
+        for function in functions:
+            self.pushes.update(function.pushes)
+        self.arity = max(f.arity for f in functions)
+
+    def text(self):
+        return "".join(f.text(self.parameters) for f in self.functions)
+
+
 class Model:
     """A random model. `text` is its IR, `row` the shape of the input "x"'s rows,
     `children` the most children that a vertex may have, or None for any."""
 
-    def __init__(self, seed, loss=False):
+    def __init__(self, seed, loss=False, types=1):
         self.draw = random.Random(seed)
         self.element = self.draw.choice(["f32"] * 4 + ["f64"])
         self.loss = loss
@@ -236,7 +268,7 @@ class Model:
                 for name, (_, row) in self.rows.items()
                 if self.draw.random() < 0.8
             }
-            function = Function(self.draw, self.element, f"f{number}", offered, loss)
+            function = self.function(number, offered, types)
             functions.append(function)
             for _ in range(self.draw.choice([1, 1, 1, 2])):
                 self.apply(function)
@@ -249,6 +281,16 @@ class Model:
         arities = [f.arity for f in functions if f.arity > 0]
         self.children = min(arities, default=None)
         self.text = "".join(f.text() for f in functions) + self.entry()
+
+    def function(self, number, offered, types):
+        if types > 1 and self.draw.random() < 0.25:
+            types = 1  # One for all types, over the same graph.
+        functions = []
+        for name in [f"f{number}"] + [f"f{number}_{t}" for t in range(1, types)]:
+            functions.append(
+                Function(self.draw, self.element, name, offered, self.loss, functions)
+            )
+        return functions[0] if types == 1 else Typed(functions)
 
     def rows_type(self, row):
         return "tensor<?xi32>" if row is None else tensor(("?", *row), self.element)
@@ -270,8 +312,10 @@ class Model:
         pairs = zip(function.pulls, pulled)
         pulls = ", ".join(f'"{name}" = {rows}' for name, (rows, _) in pairs)
         pushes = ", ".join(f'"{name}"' for name in function.pushes)
+        typed = isinstance(function, Typed)
+        callee = f'{function.name} by "kind" ' if typed else f"@{function.name}"
         result = self.add(
-            f":{len(function.pushes)} = vertex.apply @{function.name}"
+            f":{len(function.pushes)} = vertex.apply {callee}"
             f"({', '.join(weights)}) over %g {f'pull({pulls})' if pulls else ''} "
             f"-> {pushes} : "
             + types([s for _, s in function.parameters], lambda s: tensor(s, self.element))

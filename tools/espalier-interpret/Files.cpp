@@ -85,6 +85,12 @@ static reference::Structures structuresOf(const Forest &forest) {
   for (int64_t v = 0; v != forest.vertices(); ++v)
     structures.children.emplace_back(children + forest.childOffsets[v],
                                      children + forest.childOffsets[v + 1]);
+  for (const auto &[name, tensor] : forest.fields)
+    if (tensor.dtype == ESPALIER_I32 && tensor.shape.size() == 1 &&
+        tensor.shape[0] == forest.vertices()) {
+      const int32_t *values = tensor.as<int32_t>();
+      structures.fields[name].assign(values, values + tensor.elements());
+    }
   return structures;
 }
 

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Every tensor of rows has the type tensor<?x...>; this analysis finds which
-// rows those are: all vertices, leaves or inner ones in schedule order, the
-// vertices in the caller's order, or the structures, and of which graph. It
+// rows those are: all vertices, leaves or inner ones in schedule order, perhaps
+// of one type only, the vertices in the caller's order, or the structures, and
+// of which graph. It
 // follows the operators of a function that `batch-vertices` has been through
 // and joins what must be equal.
 //
@@ -20,6 +21,7 @@
 #define ESPALIER_ANALYSIS_ROWSPACES_H
 
 #include "espalier/Dialect/Model/IR/Model.h"
+#include "espalier/Dialect/Vertex/IR/Vertex.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -30,8 +32,10 @@ struct RowSpace {
   model::Rows rows = model::Rows::one;
   /// The graph's number: arguments first, then those that are reversed.
   int64_t graph = 0;
+  /// The vertices' type, if they are of one; of edges, their parents'.
+  std::optional<int64_t> type;
   bool operator==(const RowSpace &other) const {
-    return rows == other.rows && graph == other.graph;
+    return rows == other.rows && graph == other.graph && type == other.type;
   }
   bool operator!=(const RowSpace &other) const { return !(*this == other); }
 };
@@ -49,9 +53,12 @@ public:
 
 private:
   void numberGraphs(mlir::func::FuncOp function);
-  /// `rows` of `graph`.
-  RowSpace at(mlir::Value graph, model::Rows rows) const;
+  /// `rows` of `graph`, and of `type` if that is given.
+  RowSpace at(mlir::Value graph, model::Rows rows,
+              std::optional<int64_t> type = {}) const;
   mlir::LogicalResult visit(mlir::Operation *op);
+  mlir::LogicalResult visitTasks(vertex::TasksOp tasks);
+  mlir::LogicalResult visitTasks(vertex::ReversedTasksOp tasks);
   mlir::LogicalResult fix(mlir::Value value, RowSpace space,
                           mlir::Operation *op);
   mlir::LogicalResult unite(mlir::Value left, mlir::Value right,

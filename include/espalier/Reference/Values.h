@@ -14,6 +14,8 @@
 #define ESPALIER_REFERENCE_VALUES_H
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,6 +42,8 @@ struct Structures {
   /// For each vertex its child slots: vertices, numbered over the whole batch,
   /// or -1 for an absent child.
   std::vector<std::vector<int32_t>> children;
+  /// Whole numbers of each vertex, by name: what applies choose functions by.
+  std::map<std::string, std::vector<int32_t>> fields = {};
 
   int64_t count() const { return (int64_t)offsets.size() - 1; }
   int64_t vertices() const { return (int64_t)children.size(); }

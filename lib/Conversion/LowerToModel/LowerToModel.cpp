@@ -107,9 +107,9 @@ private:
       if (!names.insert(name).second)
         return function.emitOpError("has two arguments named '") << name << "'";
       if (isa<vertex::GraphType>(argument.getType())) {
-        auto arity = function.getArgAttrOfType<IntegerAttr>(
-            number, vertex::kArityAttrName);
-        program.graphs.push_back({name.str(), arity ? arity.getInt() : 0, 0});
+        addGraph(name.str(), 0, [&](StringRef attribute) {
+          return function.getArgAttr(number, attribute);
+        });
         continue;
       }
       auto type = dyn_cast<RankedTensorType>(argument.getType());
@@ -143,11 +143,25 @@ private:
     }
     function.walk([&](vertex::ReverseOp op) {
       int64_t source = spaces.graphNumber(op.getGraph());
-      auto arity = op->getAttrOfType<IntegerAttr>(vertex::kArityAttrName);
-      program.graphs.push_back({program.graphs[source].name + " reversed",
-                                arity ? arity.getInt() : 0, source + 1});
+      addGraph(program.graphs[source].name + " reversed", source + 1,
+               [&](StringRef attribute) { return op->getAttr(attribute); });
     });
     return success();
+  }
+
+  /// A graph of which `attributeOf` finds what batch-vertices has noted.
+  void addGraph(std::string name, int64_t reverseOf,
+                llvm::function_ref<Attribute(StringRef)> attributeOf) {
+    auto number = [&](StringRef attribute, int64_t otherwise) {
+      auto noted = cast_or_null<IntegerAttr>(attributeOf(attribute));
+      return noted ? noted.getInt() : otherwise;
+    };
+    auto field =
+        cast_or_null<StringAttr>(attributeOf(vertex::kTypeFieldAttrName));
+    program.graphs.push_back({std::move(name),
+                              number(vertex::kArityAttrName, 0), reverseOf,
+                              number(vertex::kTypesAttrName, 1),
+                              field ? field.str() : std::string()});
   }
 
   LogicalResult bindResults() {
@@ -291,20 +305,28 @@ private:
           claim(update.getRows(), tableRows(update));
       } else if (auto join = dyn_cast<vertex::JoinRowsOp>(op)) {
         Operand place = destination(join);
-        claim(join.getLeaves(), place);
-        claim(join.getInner(), place);
+        for (Value piece : join.getPieces())
+          claim(piece, place);
       } else if (auto yield = dyn_cast<vertex::YieldOp>(op)) {
         // Before the loop's own visit: its body is walked first in reverse.
-        Operation *loop = yield->getParentOp();
         for (auto [value, result] :
-             llvm::zip(yield.getValues(), loop->getResults()))
+             llvm::zip(yield.getValues(),
+                       resultsOf(yield->getParentOp(),
+                                 yield->getParentRegion()->getRegionNumber())))
           claim(value, destination(result));
-        if (auto tasks = dyn_cast<vertex::TasksOp>(loop))
-          for (auto [init, result] :
-               llvm::zip(tasks.getInits(), tasks.getOutputs()))
-            claim(init, destination(result));
+        if (auto tasks = dyn_cast<vertex::TasksOp>(yield->getParentOp()))
+          for (auto [index, init] : llvm::enumerate(tasks.getInits()))
+            claim(init,
+                  destination(tasks.getOutputs()[index % tasks.getStates()]));
       }
     });
+  }
+
+  /// The results of a loop that its body `index` yields rows of.
+  static SmallVector<Value> resultsOf(Operation *loop, size_t index) {
+    if (auto tasks = dyn_cast<vertex::TasksOp>(loop))
+      return tasks.getOutputsOf(index);
+    return cast<vertex::ReversedTasksOp>(loop).getOutputsOf(index);
   }
 
   /// Whether all who read the old contents of the parameter `buffer` have done
@@ -436,6 +458,8 @@ private:
 
   /// Adds a step that runs over `space`, in the loop if there is one.
   void addStep(Step step, RowSpace space) {
+    if (loop)
+      space.type = loopType;
     program.addStep(std::move(step), space, loop);
   }
 
@@ -679,39 +703,58 @@ private:
   LogicalResult lowerOp(vertex::ReversedTasksOp op) {
     Graph &graph = program.graphs[spaces.graphNumber(op.getGraph())];
     graph.arity = std::max<int64_t>(graph.arity, op.getArity());
-    Block &body = op.getBody().front();
-    for (auto [index, argument] : llvm::enumerate(body.getArguments())) {
-      size_t states = op.getStates() + op.getEdgeStates();
-      if (index < states) {
-        view(argument) = destination(op.getOutputs()[index]);
-        continue;
-      }
-      FailureOr<Operand> eager = viewOf(op.getEager()[index - states], op);
-      if (failed(eager))
-        return failure();
-      view(argument) = *eager;
-    }
     return lowerLoop(op, op.getPlace() == vertex::Place::all
                              ? Rows::tasks_reversed
                              : Rows::inner_tasks_reversed);
   }
 
-  /// Lowers the body of a loop whose arguments have views.
-  LogicalResult lowerLoop(Operation *op, Rows rows) {
-    Block &body = op->getRegion(0).front();
+  /// Lowers a loop: a phase, or one for each type of vertex.
+  template <typename Loop> LogicalResult lowerLoop(Loop op, Rows rows) {
+    size_t before = program.phases.size();
+    for (auto [index, body] : llvm::enumerate(op.getBodies())) {
+      size_t first = program.phases.size();
+      if (failed(lowerBody(op, index, body, rows)))
+        return failure();
+      // The runtime wants a phase for every type.
+      if (program.phases.size() == first && op.getBodies().size() > 1)
+        program.addEmptyPhase(rows, spaces.graphNumber(op.getGraph()),
+                              op.getVertexType(index));
+    }
+    if (llvm::all_of(ArrayRef(program.phases).drop_front(before),
+                     [](const Phase &phase) { return phase.steps.empty(); }))
+      program.phases.truncate(before);
+    for (Value result : op->getResults())
+      view(result) = readable(destination(result), result);
+    return success();
+  }
+
+  template <typename Loop>
+  LogicalResult lowerBody(Loop op, size_t index, Region &body, Rows rows) {
+    size_t carried = op.getCarried();
+    for (auto [number, argument] : llvm::enumerate(body.getArguments())) {
+      if (number < carried) {
+        view(argument) = destination(op.getOutputs()[number]);
+        continue;
+      }
+      FailureOr<Operand> eager =
+          viewOf(op.getEagerOf(index)[number - carried], op);
+      if (failed(eager))
+        return failure();
+      view(argument) = *eager;
+    }
     program.closePhase();
     loop = rows;
-    for (Operation &nested : body)
+    loopType = op.getVertexType(index);
+    for (Operation &nested : body.front())
       if (failed(lower(&nested)))
         return failure();
     for (auto [value, result] :
-         llvm::zip(body.getTerminator()->getOperands(), op->getResults()))
+         llvm::zip(body.front().getTerminator()->getOperands(),
+                   op.getOutputsOf(index)))
       if (failed(bring(value, destination(result), op)))
         return failure();
     loop.reset();
     program.closePhase();
-    for (Value result : op->getResults())
-      view(result) = readable(destination(result), result);
     return success();
   }
 
@@ -833,9 +876,9 @@ private:
 
   LogicalResult lowerOp(vertex::JoinRowsOp op) {
     Operand place = destination(op.getResult());
-    if (failed(bring(op.getLeaves(), place, op)) ||
-        failed(bring(op.getInner(), place, op)))
-      return failure();
+    for (Value piece : op.getPieces())
+      if (failed(bring(piece, place, op)))
+        return failure();
     view(op.getResult()) = readable(place, op.getResult());
     return success();
   }
@@ -843,21 +886,10 @@ private:
   LogicalResult lowerOp(vertex::TasksOp op) {
     Graph &graph = program.graphs[spaces.graphNumber(op.getGraph())];
     graph.arity = std::max<int64_t>(graph.arity, op.getArity());
-    Block &body = op.getBody().front();
-    for (auto [init, result] : llvm::zip(op.getInits(), op.getOutputs()))
-      if (failed(bring(init, destination(result), op)))
+    for (auto [index, init] : llvm::enumerate(op.getInits()))
+      if (failed(bring(
+              init, destination(op.getOutputs()[index % op.getStates()]), op)))
         return failure();
-    for (auto [index, argument] : llvm::enumerate(body.getArguments())) {
-      if (index < op.getStates()) {
-        view(argument) = destination(op.getOutputs()[index]);
-        continue;
-      }
-      FailureOr<Operand> eager =
-          viewOf(op.getEager()[index - op.getStates()], op);
-      if (failed(eager))
-        return failure();
-      view(argument) = *eager;
-    }
     return lowerLoop(op, op.getPlace() == vertex::Place::all
                              ? Rows::tasks
                              : Rows::inner_tasks);
@@ -1034,6 +1066,8 @@ private:
   unsigned vectorBits;
   Program program;
   std::optional<Rows> loop;
+  /// The type of vertices that the loop's body is for.
+  std::optional<int64_t> loopType;
   unsigned kernels = 0;
   SmallVector<int64_t> outputs;
   /// Parameters and states by name.

@@ -35,6 +35,7 @@ void Program::addStep(Step step, RowSpace space, std::optional<Rows> loop) {
   Rows rows = loop.value_or(step.overEdges ? Rows::inner : space.rows);
   bool fits = open && !phases.empty() && phases.back().rows == rows &&
               phases.back().graph == space.graph &&
+              phases.back().type == space.type &&
               phases.back().steps.back().reduces() == step.reduces();
   // A step may read its own row of what an earlier step of its phase wrote;
   // other rows are only there once the phase is over. In a loop children's
@@ -60,9 +61,15 @@ void Program::addStep(Step step, RowSpace space, std::optional<Rows> loop) {
           for (const Operand &used : earlier.operands)
             fits &= used.buffer != written.buffer;
   if (!fits)
-    phases.push_back({"", rows, space.graph, {}});
+    phases.push_back({"", rows, space.graph, space.type, {}});
   open = true;
   phases.back().steps.push_back(std::move(step));
+}
+
+void Program::addEmptyPhase(Rows rows, int64_t graph,
+                            std::optional<int64_t> type) {
+  phases.push_back({"", rows, graph, type, {}});
+  open = false;
 }
 
 void Program::finish() {
@@ -74,7 +81,7 @@ void Program::finish() {
                     phase.rows == Rows::inner_tasks_reversed;
     bool loop = forward || backward;
     looped |= loop;
-    if (phase.steps.front().reduces())
+    if (!phase.steps.empty() && phase.steps.front().reduces())
       phase.name = "sums";
     else if (phase.rows == Rows::structures)
       phase.name = "structures";
@@ -115,19 +122,28 @@ void Program::finish() {
 void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
   OpBuilder::InsertionGuard guard(builder);
   SmallVector<StringRef> graphNames;
-  SmallVector<int64_t> arities, sources;
+  SmallVector<int64_t> arities, sources, types;
+  SmallVector<StringRef> typeFields;
   for (const Graph &graph : graphs) {
     graphNames.push_back(graph.name);
     arities.push_back(graph.arity);
     sources.push_back(graph.reverseOf);
+    types.push_back(graph.types);
+    typeFields.push_back(graph.typeField);
   }
   DenseI64ArrayAttr reverseOf;
   if (llvm::any_of(sources, [](int64_t source) { return source != 0; }))
     reverseOf = builder.getDenseI64ArrayAttr(sources);
-  auto entry =
-      model::EntryOp::create(builder, loc, builder.getStringAttr(name),
-                             builder.getStrArrayAttr(graphNames),
-                             builder.getDenseI64ArrayAttr(arities), reverseOf);
+  DenseI64ArrayAttr typesAttr;
+  ArrayAttr typeFieldsAttr;
+  if (llvm::any_of(types, [](int64_t count) { return count > 1; })) {
+    typesAttr = builder.getDenseI64ArrayAttr(types);
+    typeFieldsAttr = builder.getStrArrayAttr(typeFields);
+  }
+  auto entry = model::EntryOp::create(builder, loc, builder.getStringAttr(name),
+                                      builder.getStrArrayAttr(graphNames),
+                                      builder.getDenseI64ArrayAttr(arities),
+                                      reverseOf, typesAttr, typeFieldsAttr);
   builder.createBlock(&entry.getBody());
 
   llvm::DenseSet<int64_t> touched;
@@ -162,8 +178,11 @@ void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
                                    operand.stride);
   };
   for (const Phase &phase : phases) {
+    IntegerAttr type;
+    if (phase.type)
+      type = builder.getI64IntegerAttr(*phase.type);
     auto phaseOp = model::PhaseOp::create(builder, loc, phase.name, phase.rows,
-                                          phase.graph);
+                                          phase.graph, type);
     OpBuilder::InsertionGuard nested(builder);
     builder.createBlock(&phaseOp.getBody());
     for (const Step &step : phase.steps) {

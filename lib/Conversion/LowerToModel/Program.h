@@ -20,6 +20,9 @@ struct Graph {
   /// 0: an argument. Otherwise graph `reverseOf - 1` with every edge turned
   /// round.
   int64_t reverseOf = 0;
+  /// How many types of vertices there are, and the field that has them.
+  int64_t types = 1;
+  std::string typeField;
 };
 
 struct Buffer {
@@ -89,6 +92,8 @@ struct Phase {
   std::string name;
   model::Rows rows;
   int64_t graph;
+  /// Only vertices of this type.
+  std::optional<int64_t> type;
   llvm::SmallVector<Step> steps;
 };
 
@@ -106,6 +111,9 @@ struct Program {
   /// phase. A step over edges runs in a phase over their parents if it may run
   /// there, otherwise to a new one.
   void addStep(Step step, RowSpace space, std::optional<model::Rows> loop);
+  /// Appends a phase in which nothing is done.
+  void addEmptyPhase(model::Rows rows, int64_t graph,
+                     std::optional<int64_t> type);
   /// The next step starts a new phase.
   void closePhase() { open = false; }
   /// Names the phases, and finds the buffers that live within one block of one

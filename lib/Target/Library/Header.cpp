@@ -41,9 +41,15 @@ std::string espalier::emitHeader(ModuleOp module, StringRef name) {
          << "(), &module);\n";
   for (model::EntryOp entry : module.getOps<model::EntryOp>()) {
     stream << " *\n * Entry " << entry.getSymName() << "\n";
-    for (Attribute graph : entry.getGraphs())
-      stream << " *   structures " << cast<StringAttr>(graph).getValue()
-             << "\n";
+    for (auto [number, graph] : llvm::enumerate(entry.getGraphs())) {
+      stream << " *   structures " << cast<StringAttr>(graph).getValue();
+      if (entry.getTypes() && (*entry.getTypes())[number] > 1)
+        stream << ", their field "
+               << cast<StringAttr>((*entry.getTypeFields())[number]).getValue()
+               << ": the type of each vertex, from 0 to "
+               << (*entry.getTypes())[number] - 1;
+      stream << "\n";
+    }
     for (auto [kind, word] :
          {std::pair(model::BufferKind::input, "input"),
           std::pair(model::BufferKind::parameter, "parameter"),

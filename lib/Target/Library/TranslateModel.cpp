@@ -115,10 +115,15 @@ private:
     for (auto [number, graph] : llvm::enumerate(entry.getGraphs())) {
       int64_t reverseOf =
           entry.getReverseOf() ? (*entry.getReverseOf())[number] : 0;
+      int64_t types = entry.getTypes() ? (*entry.getTypes())[number] : 1;
+      llvm::Constant *field = null();
+      if (types > 1)
+        field = string(
+            cast<StringAttr>((*entry.getTypeFields())[number]).getValue());
       graphs.push_back(
           structure({string(cast<StringAttr>(graph).getValue()),
                      word(entry.getArities()[number]), word(reverseOf),
-                     /*types=*/word(0), word(0), null()}));
+                     word(types), word(0), field}));
     }
 
     SmallVector<model::BufferOp> ordered(
@@ -255,9 +260,10 @@ private:
     Constants steps;
     for (Operation &step : op.getBody().front())
       steps.push_back(emitStep(&step));
+    uint32_t type = op.getVertexType() ? *op.getVertexType() + 1 : 0;
     return structure(
         {string(op.getName()), word(static_cast<uint32_t>(op.getRows())),
-         word(op.getGraph()), word(steps.size()), word(0), array(steps)});
+         word(op.getGraph()), word(steps.size()), word(type), array(steps)});
   }
 
   /// `slot` is the ids' buffer of an access by id, otherwise the child slot.

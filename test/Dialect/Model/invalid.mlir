@@ -95,3 +95,15 @@ model.entry @reverse_of_later graphs ["a", "b"] arities [1, 1] reverse_of [2, 0]
 // expected-error @+1 {{has graph #2 as the reverse of graph #1; expects an argument before it}}
 model.entry @reverse_of_reverse graphs ["a", "b", "c"] arities [1, 1, 1] reverse_of [0, 1, 2] {
 }
+
+// -----
+
+// expected-error @+1 {{expects a number of types, and the field that has them, for each of its 2 graphs}}
+model.entry @types graphs ["a", "b"] arities [1, 1] types [2] by ["kind", ""] {
+}
+
+// -----
+
+// expected-error @+1 {{expects a number of types, and the field that has them, for each of its 2 graphs}}
+model.entry @type_fields graphs ["a", "b"] arities [1, 1] types [1, 2] by ["kind"] {
+}

@@ -119,3 +119,14 @@ model.entry @train_step graphs ["trees"] arities [2] {
 // CHECK-LABEL: model.entry @empty graphs [] arities [] {
 model.entry @empty graphs [] arities [] {
 }
+
+// Types of vertices, in one graph of two.
+// CHECK-LABEL: model.entry @types graphs ["a", "b"] arities [1, 2] types [1, 2] by ["", "kind"] {
+model.entry @types graphs ["a", "b"] arities [1, 2] types [1, 2] by ["", "kind"] {
+  // CHECK: model.phase "path" rows inner_tasks of 1 type 0 {
+  model.phase "path" rows inner_tasks of 1 type 0 {
+  }
+  // CHECK: model.phase "path" rows inner_tasks of 1 type 1 {
+  model.phase "path" rows inner_tasks of 1 type 1 {
+  }
+}

@@ -121,3 +121,32 @@ func.func @apply(%g: !vertex.graph, %x: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %y = vertex.apply @f() over %g pull("x" = %x) -> "y" : (), (tensor<?x8xf32>) -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
+
+// -----
+
+vertex.func @f() arity(0) {
+}
+vertex.func @h() arity(0) {
+}
+func.func @two_fields(%g: !vertex.graph) {
+  vertex.apply [@f, @h] by "type" () over %g : (), () -> ()
+  // expected-error @+1 {{chooses one of 2 functions by "kind", but another apply over this graph chooses one of 2 by "type"; a vertex has one type}}
+  vertex.apply [@f, @h] by "kind" () over %g : (), () -> ()
+  return
+}
+
+// -----
+
+vertex.func @f() arity(0) {
+}
+vertex.func @h() arity(0) {
+}
+func.func @two_counts(%g: !vertex.graph) {
+  %r = vertex.reverse %g : !vertex.graph
+  vertex.apply [@f, @h] by "type" () over %g : (), () -> ()
+  // A reverse has types of its own.
+  vertex.apply [@f, @h, @f] by "type" () over %r : (), () -> ()
+  // expected-error @+1 {{chooses one of 3 functions by "type", but another apply over this graph chooses one of 2 by "type"; a vertex has one type}}
+  vertex.apply [@f, @h, @f] by "type" () over %g : (), () -> ()
+  return
+}

@@ -507,3 +507,94 @@ func.func @two_directions(%g: !vertex.graph, %e: tensor<?x8xf32>)
   %c = vertex.apply @f() over %r pull("x" = %e) -> "h" : (), (tensor<?x8xf32>) -> tensor<?x8xf32>
   return %b, %c : tensor<?x8xf32>, tensor<?x8xf32>
 }
+
+// -----
+
+// Of functions chosen by type, each has rows of its own and a body in the loop.
+// One that reads no children is its own leaf variant: it runs at the leaves of
+// its type, and, eagerly, at the others. The graph notes what types there are.
+// What only some push is zeros at the other vertices.
+// CHECK-LABEL: func.func @types
+// CHECK-SAME: %[[G:.*]]: !vertex.graph {vertex.arity = 2 : i64, vertex.type_field = "type", vertex.types = 2 : i64}, %[[X:.*]]: tensor<?x8xf32>, %[[Y:.*]]: tensor<?x8xf32>, %[[U:.*]]: tensor<8x8xf32>)
+// CHECK-NEXT: %[[L0:.*]] = vertex.pull_rows %[[G]], %[[X]] at leaves of 0
+// CHECK-NEXT: %[[L1:.*]] = vertex.pull_rows %[[G]], %[[Y]] at leaves of 1
+// CHECK-NEXT: %[[ZL:.*]] = nn.matmul %[[L1]], %[[U]]
+// CHECK-NEXT: %[[I1:.*]] = vertex.pull_rows %[[G]], %[[Y]] at inner of 1
+// CHECK-NEXT: %[[LOOP:.*]] = vertex.tasks %[[G]] arity 2 init(%[[L0]], %[[L1]] : {{.*}}) eager(%[[I1]] : tensor<?x8xf32>) states 1 -> (tensor<?x8xf32>) {
+// CHECK-NEXT: ^bb0(%[[DONE:.*]]: tensor<?x8xf32>):
+// CHECK-NEXT: %[[CHILD:.*]] = vertex.gather_rows %[[DONE]][1]
+// CHECK-NEXT: %[[PRODUCT:.*]] = nn.matmul %[[CHILD]], %[[U]]
+// CHECK-NEXT: vertex.yield(%[[PRODUCT]])
+// CHECK-NEXT: }, {
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<?x8xf32>, %[[TASK:.*]]: tensor<?x8xf32>):
+// CHECK-NEXT: vertex.yield(%[[TASK]])
+// CHECK-NEXT: }
+// CHECK-NEXT: %[[I0:.*]] = vertex.select_rows %[[LOOP]] at inner of 0
+// CHECK-NEXT: %[[ZI:.*]] = nn.matmul %[[I1]], %[[U]]
+// CHECK: %[[NO_L1:.*]] = vertex.spread_rows %[[G]], %{{.*}} at leaves of 1
+// CHECK: %[[NO_I1:.*]] = vertex.spread_rows %[[G]], %{{.*}} at inner of 1
+// CHECK: vertex.join_rows %[[L0]], %[[NO_L1]], %[[I0]], %[[NO_I1]] : tensor<?x8xf32>
+// CHECK: %[[NO_L0:.*]] = vertex.spread_rows %[[G]], %{{.*}} at leaves of 0
+// CHECK: %[[NO_I0:.*]] = vertex.spread_rows %[[G]], %{{.*}} at inner of 0
+// CHECK: vertex.join_rows %[[NO_L0]], %[[ZL]], %[[NO_I0]], %[[ZI]] : tensor<?x8xf32>
+vertex.func @first(%U: tensor<8x8xf32>) state(tensor<8xf32>) arity(2) leaf(@first.leaf) {
+  %h = vertex.gather 1 : tensor<8xf32>
+  %0 = nn.matmul %h, %U : tensor<8xf32>, tensor<8x8xf32>
+  vertex.scatter %0 : tensor<8xf32>
+  vertex.push "h" %0 : tensor<8xf32>
+}
+vertex.func @first.leaf(%U: tensor<8x8xf32>) state(tensor<8xf32>) arity(0) {
+  %x = vertex.pull "x" : tensor<8xf32>
+  vertex.scatter %x : tensor<8xf32>
+  vertex.push "h" %x : tensor<8xf32>
+}
+vertex.func @second(%U: tensor<8x8xf32>) state(tensor<8xf32>) arity(0) {
+  %y = vertex.pull "y" : tensor<8xf32>
+  vertex.scatter %y : tensor<8xf32>
+  %0 = nn.matmul %y, %U : tensor<8xf32>, tensor<8x8xf32>
+  vertex.push "z" %0 : tensor<8xf32>
+}
+func.func @types(%g: !vertex.graph, %x: tensor<?x8xf32>, %y: tensor<?x8xf32>, %U: tensor<8x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  %h, %z = vertex.apply [@first, @second] by "type" (%U) over %g pull("x" = %x, "y" = %y)
+      -> "h", "z" : (tensor<8x8xf32>), (tensor<?x8xf32>, tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>)
+  return %h, %z : tensor<?x8xf32>, tensor<?x8xf32>
+}
+
+// -----
+
+// Of reversed functions, too. Slots are those of the function that has most, and
+// what one does not scatter is zeros.
+// CHECK-LABEL: func.func @reversed_types
+// CHECK-SAME: %[[G:.*]]: !vertex.graph{{.*}}, %[[D:.*]]: tensor<?x8xf32>, %[[U:.*]]: tensor<8x8xf32>)
+// CHECK: %[[I1:.*]] = vertex.pull_rows %[[G]], %[[D]] at inner of 1
+// CHECK-NEXT: %[[LOOP:.*]]:2 = vertex.reversed_tasks %[[G]] at inner arity 2 eager(%[[I1]] : tensor<?x8xf32>) states 1 -> (tensor<?x16xf32>, tensor<?x8xf32>) {
+// CHECK-NEXT: ^bb0(%[[DONE:.*]]: tensor<?x16xf32>):
+// CHECK-NEXT: %[[SUM:.*]] = vertex.gather_parent_rows %[[G]], %[[DONE]] at inner of 0
+// CHECK-NEXT: %[[DOWN:.*]] = nn.matmul %[[SUM]], %[[U]]
+// CHECK: %[[NONE:.*]] = vertex.spread_rows %[[G]], %{{.*}} at inner of 0
+// CHECK-NEXT: %[[SLOTS:.*]] = tensor.concat dim(1) %[[NONE]], %[[DOWN]]
+// CHECK-NEXT: vertex.yield(%[[SLOTS]], %[[SUM]])
+// CHECK-NEXT: }, {
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<?x16xf32>, %[[TASK:.*]]: tensor<?x8xf32>):
+// CHECK: %[[NONE:.*]] = vertex.spread_rows %[[G]], %{{.*}} at inner of 1
+// CHECK-NEXT: %[[SLOTS:.*]] = tensor.concat dim(1) %[[TASK]], %[[NONE]]
+// CHECK-NEXT: vertex.yield(%[[SLOTS]])
+// CHECK-NEXT: }
+// A leaf gathers from parents of any type, and scatters to nobody.
+// CHECK: %[[LEAF:.*]] = vertex.gather_parent_rows %[[G]], %[[LOOP]]#0 at leaves of 0
+// CHECK: vertex.join_rows %[[LEAF]], %{{.*}}, %[[LOOP]]#1, %{{.*}} : tensor<?x8xf32>
+vertex.func @down(%U: tensor<8x8xf32>) state(tensor<8xf32>) arity(2) reversed {
+  %s = vertex.gather_parents : tensor<8xf32>
+  %0 = nn.matmul %s, %U : tensor<8xf32>, tensor<8x8xf32>
+  vertex.scatter_child 1 %0 : tensor<8xf32>
+  vertex.push "d" %s : tensor<8xf32>
+}
+vertex.func @over(%U: tensor<8x8xf32>) state(tensor<8xf32>) arity(1) reversed {
+  %d = vertex.pull "d" : tensor<8xf32>
+  vertex.scatter_child 0 %d : tensor<8xf32>
+}
+func.func @reversed_types(%g: !vertex.graph, %d: tensor<?x8xf32>, %U: tensor<8x8xf32>) -> tensor<?x8xf32> {
+  %0 = vertex.apply [@down, @over] by "type" (%U) over %g pull("d" = %d) -> "d"
+      : (tensor<8x8xf32>), (tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}

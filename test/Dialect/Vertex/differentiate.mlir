@@ -188,3 +188,56 @@ func.func @loss(%g: !vertex.graph, %x: tensor<?x32xf32>, %W: tensor<32x32xf32> {
   %loss = nn.sum %y : tensor<?x32xf32>
   return %loss : tensor<?xf32>
 }
+
+// -----
+
+// Functions that are chosen by type have their adjoints chosen by it. Only @read
+// wants its children's states, but those may be of either type: both keep them,
+// under one name. What else is kept has a name of each function's own. Both add
+// to one adjoint of the rows they pull, and to one sum for W.
+// CHECK-LABEL: vertex.func @read.primal(
+// CHECK: vertex.push "h" %[[H:.*]] :
+// CHECK-NEXT: vertex.push "saved.0"
+// CHECK-NEXT: vertex.push "state.0" %[[H]]
+// CHECK-LABEL: vertex.func @read.adjoint(
+// CHECK-NEXT: vertex.pull_child "state.0" 0
+// CHECK: vertex.push "adjoint.x"
+// CHECK: vertex.reduce "adjoint.parameter.0"
+// CHECK-LABEL: vertex.func @seed.primal(
+// CHECK: vertex.scatter %[[H:.*]] :
+// CHECK-NEXT: vertex.push "saved.0_"
+// CHECK-NEXT: vertex.push "state.0" %[[H]]
+// CHECK-LABEL: vertex.func @seed.adjoint(
+// CHECK-NEXT: vertex.pull "saved.0_"
+// CHECK: vertex.push "adjoint.x"
+// CHECK: vertex.reduce "adjoint.parameter.0"
+// CHECK-LABEL: func.func @typed.gradient(
+// CHECK: %[[P:.*]]:4 = vertex.apply [@read.primal, @seed.primal] by "type" {{.*}} -> "h", "saved.0", "state.0", "saved.0_"
+// CHECK: %[[D:.*]]:2 = vertex.apply [@read.adjoint, @seed.adjoint] by "type"
+// CHECK-SAME: pull("x" = %{{.*}}, "saved.0" = %[[P]]#1, "state.0" = %[[P]]#2, "saved.0_" = %[[P]]#3, "adjoint.h" = %{{.*}}) -> "adjoint.x", "adjoint.parameter.0"
+// CHECK: return %{{.*}}, %{{.*}}, %[[D]]#1
+vertex.func @read(%W: tensor<8x8xf32>) state(tensor<8xf32>) arity(1) {
+  %x = vertex.pull "x" : tensor<8xf32>
+  %h = vertex.gather 0 : tensor<8xf32>
+  %0 = nn.matmul %h, %W : tensor<8xf32>, tensor<8x8xf32>
+  %1 = math.exp %0 : tensor<8xf32>
+  %2 = arith.mulf %1, %x : tensor<8xf32>
+  vertex.scatter %2 : tensor<8xf32>
+  vertex.push "h" %2 : tensor<8xf32>
+}
+vertex.func @seed(%W: tensor<8x8xf32>) state(tensor<8xf32>) arity(0) {
+  %x = vertex.pull "x" : tensor<8xf32>
+  %0 = nn.matmul %x, %W : tensor<8xf32>, tensor<8x8xf32>
+  %1 = math.exp %0 : tensor<8xf32>
+  %2 = arith.mulf %1, %x : tensor<8xf32>
+  vertex.scatter %2 : tensor<8xf32>
+}
+func.func @typed(%g: !vertex.graph, %ids: tensor<?xi32>,
+    %E: tensor<9x8xf32> {nn.param = "E"}, %W: tensor<8x8xf32> {nn.param = "W"})
+    -> (tensor<?xf32> {nn.output = "loss"}) {
+  %x = nn.embedding %E[%ids] : tensor<9x8xf32>, tensor<?xi32>
+  %h = vertex.apply [@read, @seed] by "type" (%W) over %g pull("x" = %x) -> "h"
+      : (tensor<8x8xf32>), (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %l = nn.sum %h : tensor<?x8xf32>
+  return %l : tensor<?xf32>
+}

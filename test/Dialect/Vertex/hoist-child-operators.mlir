@@ -48,3 +48,37 @@ vertex.func @vertex(%U: tensor<8x8xf32>) state(tensor<8xf32>) arity(0) {
   } : tensor<8xf32>
   vertex.scatter %s : tensor<8xf32>
 }
+
+// -----
+
+// A child may be of any of the types that functions are chosen by: all of them
+// do what one wants of its children.
+// CHECK-LABEL: vertex.func @reader
+// CHECK-SAME: %[[U:.*]]: tensor<8x8xf32>) state(tensor<8xf32>, tensor<8xf32>) arity(0)
+// CHECK: vertex.map_children sum {
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<8xf32>, %[[UH:.*]]: tensor<8xf32>):
+// CHECK-NEXT: math.tanh %[[UH]]
+// CHECK: %[[UN:.*]] = nn.matmul %[[N:.*]], %[[U]]
+// CHECK: vertex.scatter %[[N]], %[[UN]]
+vertex.func @reader(%U: tensor<8x8xf32>) state(tensor<8xf32>) arity(0) {
+  %s = vertex.map_children sum {
+  ^bb0(%h: tensor<8xf32>):
+    %u = nn.matmul %h, %U : tensor<8xf32>, tensor<8x8xf32>
+    %t = math.tanh %u : tensor<8xf32>
+    vertex.yield(%t) : tensor<8xf32>
+  } : tensor<8xf32>
+  vertex.scatter %s : tensor<8xf32>
+}
+// CHECK-LABEL: vertex.func @other
+// CHECK-SAME: %[[U:.*]]: tensor<8x8xf32>) state(tensor<8xf32>, tensor<8xf32>) arity(1)
+// CHECK: %[[H:.*]]:2 = vertex.gather 0 : tensor<8xf32>, tensor<8xf32>
+// CHECK-NEXT: %[[UH:.*]] = nn.matmul %[[H]]#0, %[[U]]
+// CHECK-NEXT: vertex.scatter %[[H]]#0, %[[UH]]
+vertex.func @other(%U: tensor<8x8xf32>) state(tensor<8xf32>) arity(1) {
+  %h = vertex.gather 0 : tensor<8xf32>
+  vertex.scatter %h : tensor<8xf32>
+}
+func.func @types(%g: !vertex.graph, %U: tensor<8x8xf32>) {
+  vertex.apply [@reader, @other] by "type" (%U) over %g : (tensor<8x8xf32>), () -> ()
+  return
+}

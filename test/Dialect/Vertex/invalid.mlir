@@ -308,7 +308,7 @@ vertex.func @f() arity(0) {
 
 func.func @a3_names(%g: !vertex.graph, %x: tensor<?x8xf32>) {
   // expected-error @+1 {{[A3] has 0 pull names for 1 pulled tensors}}
-  "vertex.apply"(%g, %x) <{callee = @f, operandSegmentSizes = array<i32: 0, 1, 1>, pull_names = [], push_names = []}>
+  "vertex.apply"(%g, %x) <{callees = [@f], operandSegmentSizes = array<i32: 0, 1, 1>, pull_names = [], push_names = []}>
       : (!vertex.graph, tensor<?x8xf32>) -> ()
   return
 }
@@ -690,7 +690,7 @@ func.func @at_roots_of_one_row(%g: !vertex.graph, %x: tensor<8xf32>) {
 // -----
 
 func.func @v1_count(%g: !vertex.graph) {
-  // expected-error @+1 {{[V1] has 2 states, but only 1 results}}
+  // expected-error @+1 {{[V2] has 2 states, but only 1 results}}
   %0 = vertex.reversed_tasks %g arity 1 states 2 -> (tensor<?x8xf32>) {
   ^bb0(%done: tensor<?x8xf32>):
     vertex.yield(%done) : tensor<?x8xf32>
@@ -862,4 +862,141 @@ vertex.func @f8_map_children() state(tensor<8xf32>) arity(0) reversed {
   ^bb0(%h: tensor<8xf32>):
     vertex.yield(%h) : tensor<8xf32>
   } : tensor<8xf32>
+}
+
+// -----
+
+vertex.func @f() arity(0) {
+}
+vertex.func @h() arity(0) {
+}
+
+func.func @a5_no_field(%g: !vertex.graph) {
+  // expected-error @+1 {{[A5] applies 2 functions; name the field that has the type of each vertex: by "type"}}
+  vertex.apply [@f, @h]() over %g : (), () -> ()
+  return
+}
+
+// -----
+
+vertex.func @f() arity(0) {
+}
+
+func.func @a5_one_function(%g: !vertex.graph) {
+  // expected-error @+1 {{[A5] chooses by the field "type", but applies one function only}}
+  vertex.apply @f by "type" () over %g : (), () -> ()
+  return
+}
+
+// -----
+
+vertex.func @f() state(tensor<8xf32>) arity(1) {
+  %0 = vertex.gather 0 : tensor<8xf32>
+  vertex.scatter %0 : tensor<8xf32>
+}
+// expected-note @+1 {{applied function}}
+vertex.func @h() state(tensor<4xf32>) arity(1) {
+  %0 = vertex.gather 0 : tensor<4xf32>
+  vertex.scatter %0 : tensor<4xf32>
+}
+
+func.func @a6_states(%g: !vertex.graph) {
+  // expected-error @+1 {{[A6] expects @h to have the states of @f, ('tensor<8xf32>'), but it has ('tensor<4xf32>')}}
+  vertex.apply [@f, @h] by "type" () over %g : (), () -> ()
+  return
+}
+
+// -----
+
+vertex.func @f() arity(0) {
+}
+// expected-note @+1 {{applied function}}
+vertex.func @h(%b: tensor<8xf32>) arity(0) {
+}
+
+func.func @a2_of_the_second(%g: !vertex.graph) {
+  // expected-error @+1 {{[A2] expects parameters of types ('tensor<8xf32>'), but got ()}}
+  vertex.apply [@f, @h] by "type" () over %g : (), () -> ()
+  return
+}
+
+// -----
+
+vertex.func @f() arity(0) {
+}
+vertex.func @h() arity(0) {
+  // expected-note @+1 {{pulled here}}
+  %0 = vertex.pull "x" : tensor<8xf32>
+}
+
+func.func @a3_of_the_second(%g: !vertex.graph) {
+  // expected-error @+1 {{[A3] does not bind "x", which @h pulls}}
+  vertex.apply [@f, @h] by "type" () over %g : (), () -> ()
+  return
+}
+
+// -----
+
+vertex.func @f(%a: tensor<8xf32>, %b: tensor<4xf32>) arity(0) {
+  vertex.push "y" %a : tensor<8xf32>
+}
+vertex.func @h(%a: tensor<8xf32>, %b: tensor<4xf32>) arity(0) {
+  vertex.push "y" %b : tensor<4xf32>
+}
+
+func.func @a4_other_rows(%g: !vertex.graph, %a: tensor<8xf32>, %b: tensor<4xf32>) {
+  // expected-error @+1 {{[A4] expects "y" to be 'tensor<?x4xf32>', but got 'tensor<?x8xf32>'}}
+  %y = vertex.apply [@f, @h] by "type" (%a, %b) over %g -> "y"
+      : (tensor<8xf32>, tensor<4xf32>), () -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+vertex.func @f() arity(0) {
+}
+vertex.func @h() arity(0) {
+}
+
+func.func @a4_pushed_by_none(%g: !vertex.graph) {
+  // expected-error @+1 {{[A4] lists "y", which @f and @h do not push}}
+  %y = vertex.apply [@f, @h] by "type" () over %g -> "y" : (), () -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @j1(%l: tensor<?x8xf32>, %i: tensor<?x8xf32>) {
+  // expected-error @+1 {{[J1] expects the rows of the leaves of each type, then those of the others of each, but got 3 pieces}}
+  %0 = vertex.join_rows %l, %i, %i : tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @t3_of_types(%g: !vertex.graph, %l: tensor<?x8xf32>) {
+  // expected-error @+1 {{[T3] expects 2 inits, but got 1}}
+  %0 = vertex.tasks %g arity 1 init(%l : tensor<?x8xf32>) states 1 -> (tensor<?x8xf32>) {
+  ^bb0(%done: tensor<?x8xf32>):
+    vertex.yield(%done) : tensor<?x8xf32>
+  }, {
+  ^bb0(%done: tensor<?x8xf32>):
+    vertex.yield(%done) : tensor<?x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @t1_of_types(%g: !vertex.graph, %l: tensor<?x8xf32>) {
+  // expected-error @+1 {{[T1] expects block arguments for 1 states and 1 eager tensors, with their types}}
+  %0 = vertex.tasks %g arity 1 init(%l, %l : tensor<?x8xf32>, tensor<?x8xf32>)
+      eager(%l : tensor<?x8xf32>) states 1 -> (tensor<?x8xf32>) {
+  ^bb0(%done: tensor<?x8xf32>):
+    vertex.yield(%done) : tensor<?x8xf32>
+  }, {
+  ^bb0(%done: tensor<?x8xf32>):
+    vertex.yield(%done) : tensor<?x8xf32>
+  }
+  return
 }

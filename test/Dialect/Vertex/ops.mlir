@@ -299,3 +299,56 @@ func.func @edges(%g: !vertex.graph, %h: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %s = vertex.gather_parent_edge_rows %g, %p at leaves : tensor<?x8xf32>
   return %m : tensor<?x8xf32>
 }
+
+vertex.func @character(%b: tensor<8xf32>) state(tensor<8xf32>) arity(2) {
+  %0 = vertex.gather 1 : tensor<8xf32>
+  vertex.scatter %0 : tensor<8xf32>
+  vertex.push "hidden" %0 : tensor<8xf32>
+}
+vertex.func @word(%b: tensor<8xf32>) state(tensor<8xf32>) arity(0) {
+  vertex.scatter %b : tensor<8xf32>
+}
+
+// Functions are chosen by a field of the structures.
+// CHECK-LABEL: func.func @typed_apply
+func.func @typed_apply(%g: !vertex.graph, %b: tensor<8xf32>) -> tensor<?x8xf32> {
+  // CHECK: vertex.apply [@character, @word] by "type" (%{{.*}}) over %{{.*}} -> "hidden" : (tensor<8xf32>), () -> tensor<?x8xf32>
+  %h = vertex.apply [@character, @word] by "type" (%b) over %g -> "hidden"
+      : (tensor<8xf32>), () -> tensor<?x8xf32>
+  return %h : tensor<?x8xf32>
+}
+
+// Rows of vertices of one type, and loops with a body for each.
+// CHECK-LABEL: func.func @typed_rows
+func.func @typed_rows(%g: !vertex.graph, %x: tensor<?x8xf32>, %b: tensor<8xf32>,
+                      %W: tensor<8x4xf32>) -> tensor<?x8xf32> {
+  // CHECK: vertex.pull_rows %{{.*}}, %{{.*}} at leaves of 1 : tensor<?x8xf32>
+  %l0 = vertex.pull_rows %g, %x at leaves of 0 : tensor<?x8xf32>
+  %l1 = vertex.pull_rows %g, %x at leaves of 1 : tensor<?x8xf32>
+  // CHECK: vertex.spread_rows %{{.*}}, %{{.*}} at inner of 1 : tensor<8xf32> -> tensor<?x8xf32>
+  %i1 = vertex.spread_rows %g, %b at inner of 1 : tensor<8xf32> -> tensor<?x8xf32>
+  // CHECK: %[[LOOP:.*]]:2 = vertex.tasks %{{.*}} arity 1 init(%{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<?x8xf32>)
+  // CHECK-SAME: eager(%{{.*}} : tensor<?x8xf32>) states 1 -> (tensor<?x8xf32>, tensor<?x4xf32>) {
+  // CHECK-NEXT: ^bb0(%{{.*}}: tensor<?x8xf32>):
+  // CHECK: }, {
+  // CHECK-NEXT: ^bb0(%{{.*}}: tensor<?x8xf32>, %{{.*}}: tensor<?x8xf32>):
+  %h:2 = vertex.tasks %g arity 1 init(%l0, %l1 : tensor<?x8xf32>, tensor<?x8xf32>)
+      eager(%i1 : tensor<?x8xf32>) states 1 -> (tensor<?x8xf32>, tensor<?x4xf32>) {
+  ^bb0(%done: tensor<?x8xf32>):
+    %c = vertex.gather_rows %done[0] : tensor<?x8xf32>
+    vertex.yield(%c) : tensor<?x8xf32>
+  }, {
+  ^bb0(%done: tensor<?x8xf32>, %e: tensor<?x8xf32>):
+    %y = nn.matmul %e, %W : tensor<?x8xf32>, tensor<8x4xf32>
+    vertex.yield(%e, %y) : tensor<?x8xf32>, tensor<?x4xf32>
+  }
+  // CHECK: vertex.select_rows %[[LOOP]]#0 at inner of 0 : tensor<?x8xf32>
+  %i0 = vertex.select_rows %h#0 at inner of 0 : tensor<?x8xf32>
+  // CHECK: vertex.edge_child_rows %{{.*}}, %[[LOOP]]#0 of 1 : tensor<?x8xf32>
+  %e = vertex.edge_child_rows %g, %h#0 of 1 : tensor<?x8xf32>
+  // CHECK: vertex.reduce_edge_rows %{{.*}}, sum %{{.*}} at inner of 1 : tensor<?x8xf32>
+  %s = vertex.reduce_edge_rows %g, sum %e at inner of 1 : tensor<?x8xf32>
+  // CHECK: vertex.join_rows %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x8xf32>
+  %j = vertex.join_rows %l0, %l1, %i0, %s : tensor<?x8xf32>
+  return %j : tensor<?x8xf32>
+}

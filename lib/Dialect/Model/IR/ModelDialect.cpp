@@ -46,6 +46,12 @@ LogicalResult EntryOp::verify() {
     return emitOpError("expects an arity, and what it is the reverse of, for "
                        "each of its ")
            << graphs << " graphs";
+  if ((getTypes() && getTypes()->size() != graphs) ||
+      (getTypeFields() && getTypeFields()->size() != graphs) ||
+      getTypes().has_value() != getTypeFields().has_value())
+    return emitOpError("expects a number of types, and the field that has "
+                       "them, for each of its ")
+           << graphs << " graphs";
   for (int64_t graph = 0; getReverseOf() && graph < (int64_t)graphs; ++graph) {
     int64_t source = (*getReverseOf())[graph] - 1;
     if (source < -1 || source >= graph ||

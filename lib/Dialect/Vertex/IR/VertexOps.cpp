@@ -390,6 +390,39 @@ LogicalResult PullChildOp::verify() {
 // apply, roots
 //===----------------------------------------------------------------------===//
 
+/// @f, or [@f, @g] by "type".
+static ParseResult parseCallees(OpAsmParser &parser, ArrayAttr &callees,
+                                StringAttr &typeField) {
+  SmallVector<Attribute> parsed;
+  auto one = [&]() -> ParseResult {
+    StringAttr name;
+    if (parser.parseSymbolName(name))
+      return failure();
+    parsed.push_back(FlatSymbolRefAttr::get(name));
+    return success();
+  };
+  if (failed(parser.parseOptionalLSquare())) {
+    if (one())
+      return failure();
+  } else if (parser.parseCommaSeparatedList(one) || parser.parseRSquare()) {
+    return failure();
+  }
+  callees = parser.getBuilder().getArrayAttr(parsed);
+  if (failed(parser.parseOptionalKeyword("by")))
+    return success();
+  return parser.parseAttribute(typeField);
+}
+
+static void printCallees(OpAsmPrinter &printer, Operation *, ArrayAttr callees,
+                         StringAttr typeField) {
+  if (callees.size() == 1)
+    printer << callees[0];
+  else
+    printer << callees;
+  if (typeField)
+    printer << " by " << typeField << ' ';
+}
+
 /// pull("word" = %e, ...), absent if nothing is pulled.
 static ParseResult
 parsePulls(OpAsmParser &parser, ArrayAttr &names,
@@ -468,98 +501,163 @@ static void printApplyTypes(OpAsmPrinter &printer, Operation *,
   printer.printArrowTypeList(pushed);
 }
 
-LogicalResult ApplyOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  auto function =
-      symbols.lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr());
-  if (!function)
-    return emitOpError("[A1] applies ")
-           << getCalleeAttr() << ", which is no vertex.func of this module";
+SmallVector<FuncOp> vertex::lookupCallees(ApplyOp apply, SymbolTable &symbols) {
+  return llvm::map_to_vector(apply.getCallees().getAsRange<FlatSymbolRefAttr>(),
+                             [&](FlatSymbolRefAttr name) {
+                               return symbols.lookup<FuncOp>(name.getValue());
+                             });
+}
 
-  if (TypeRange(getParameters().getTypes()) !=
-      TypeRange(function.getFunctionType().getInputs())) {
-    InFlightDiagnostic diagnostic =
-        emitOpError("[A2] expects parameters of types (");
-    llvm::interleaveComma(function.getFunctionType().getInputs(), diagnostic);
-    diagnostic << "), but got (";
-    llvm::interleaveComma(getParameters().getTypes(), diagnostic);
-    diagnostic << ")";
-    diagnostic.attachNote(function.getLoc()) << "applied function";
+/// (A1), (A2): `name` is a vertex function with parameters of these types.
+static FailureOr<FuncOp> verifyCallee(ApplyOp apply, FlatSymbolRefAttr name,
+                                      SymbolTableCollection &symbols) {
+  auto function = symbols.lookupNearestSymbolFrom<FuncOp>(apply, name);
+  if (!function)
+    return apply.emitOpError("[A1] applies ")
+           << name << ", which is no vertex.func of this module";
+  ArrayRef<Type> expected = function.getFunctionType().getInputs();
+  if (TypeRange(apply.getParameters().getTypes()) == TypeRange(expected))
+    return function;
+  InFlightDiagnostic diagnostic =
+      apply.emitOpError("[A2] expects parameters of types (");
+  llvm::interleaveComma(expected, diagnostic);
+  diagnostic << "), but got (";
+  llvm::interleaveComma(apply.getParameters().getTypes(), diagnostic);
+  diagnostic << ")";
+  diagnostic.attachNote(function.getLoc()) << "applied function";
+  return diagnostic;
+}
+
+/// (A6): vertices of one type can read children of another.
+static LogicalResult verifySameStates(ApplyOp apply, ArrayRef<FuncOp> callees) {
+  FuncOp first = callees.front();
+  for (FuncOp other : callees.drop_front()) {
+    if (other.getState() == first.getState() &&
+        other.getReversed() == first.getReversed())
+      continue;
+    InFlightDiagnostic diagnostic = apply.emitOpError("[A6] expects @")
+                                    << other.getSymName()
+                                    << " to have the states of @"
+                                    << first.getSymName() << ", (";
+    llvm::interleaveComma(first.getStateTypes(), diagnostic);
+    diagnostic << ")" << (first.getReversed() ? " reversed" : "")
+               << ", but it has (";
+    llvm::interleaveComma(other.getStateTypes(), diagnostic);
+    diagnostic << ")" << (other.getReversed() ? " reversed" : "");
+    diagnostic.attachNote(other.getLoc()) << "applied function";
     return diagnostic;
   }
+  return success();
+}
 
-  // What the function or its leaf variant pulls must be bound.
-  SmallVector<FuncOp> variants{function};
-  if (auto leaf = function.getLeafAttr())
-    if (auto variant = symbols.lookupNearestSymbolFrom<FuncOp>(*this, leaf))
-      variants.push_back(variant);
-
-  if (getPullNames().size() != getPulled().size())
-    return emitOpError("[A3] has ")
-           << getPullNames().size() << " pull names for " << getPulled().size()
-           << " pulled tensors";
-  llvm::StringSet<> bound;
-  for (auto [attribute, value] : llvm::zip(getPullNames(), getPulled())) {
+/// (A3), of the callees and their leaf variants.
+static LogicalResult verifyPulls(ApplyOp apply, ArrayRef<FuncOp> variants) {
+  if (apply.getPullNames().size() != apply.getPulled().size())
+    return apply.emitOpError("[A3] has ")
+           << apply.getPullNames().size() << " pull names for "
+           << apply.getPulled().size() << " pulled tensors";
+  llvm::StringMap<Type> bound;
+  for (auto [attribute, value] :
+       llvm::zip(apply.getPullNames(), apply.getPulled())) {
     StringRef name = cast<StringAttr>(attribute).getValue();
-    if (!bound.insert(name).second)
-      return emitOpError("[A3] binds \"") << name << "\" twice";
-    Type row;
-    for (FuncOp variant : variants)
-      if (Type type = variant.getPulledType(name))
-        row = type;
+    if (!bound.try_emplace(name, value.getType()).second)
+      return apply.emitOpError("[A3] binds \"") << name << "\" twice";
     // A pull that nobody read may have gone since it was bound.
-    if (row && value.getType() != nn::getRowsType(row))
-      return emitOpError("[A3] expects \"")
-             << name << "\" to be " << nn::getRowsType(row) << ", but got "
-             << value.getType();
+    for (FuncOp variant : variants)
+      if (Type row = variant.getPulledType(name);
+          row && value.getType() != nn::getRowsType(row))
+        return apply.emitOpError("[A3] expects \"")
+               << name << "\" to be " << nn::getRowsType(row) << ", but got "
+               << value.getType();
   }
   for (FuncOp variant : variants)
     for (Operation &op : variant.getBody().getOps())
       for (auto [name, value] : getPulls(&op)) {
         if (bound.contains(name.getValue()))
           continue;
-        InFlightDiagnostic diagnostic = emitOpError("[A3] does not bind ")
+        InFlightDiagnostic diagnostic = apply.emitOpError("[A3] does not bind ")
                                         << name << ", which @"
                                         << variant.getSymName() << " pulls";
         diagnostic.attachNote(op.getLoc()) << "pulled here";
         return diagnostic;
       }
+  return success();
+}
 
-  if (getPushNames().size() != getNumResults())
-    return emitOpError("[A4] has ")
-           << getPushNames().size() << " push names for " << getNumResults()
-           << " results";
-  llvm::StringMap<Type> emitted = function.getResultsByName();
-  llvm::StringSet<> listed;
-  for (auto [attribute, value] : llvm::zip(getPushNames(), getPushed())) {
+/// (A4)
+static LogicalResult verifyPushes(ApplyOp apply, ArrayRef<FuncOp> callees) {
+  if (apply.getPushNames().size() != apply.getNumResults())
+    return apply.emitOpError("[A4] has ")
+           << apply.getPushNames().size() << " push names for "
+           << apply.getNumResults() << " results";
+  llvm::StringMap<Type> listed;
+  for (auto [attribute, value] :
+       llvm::zip(apply.getPushNames(), apply.getPushed())) {
     StringRef name = cast<StringAttr>(attribute).getValue();
-    if (!listed.insert(name).second)
-      return emitOpError("[A4] lists \"") << name << "\" twice";
-    Type expected = emitted.lookup(name);
-    if (!expected)
-      return emitOpError("[A4] lists \"")
-             << name << "\", which @" << function.getSymName()
-             << " does not push";
-    if (value.getType() != expected)
-      return emitOpError("[A4] expects \"") << name << "\" to be " << expected
-                                            << ", but got " << value.getType();
-  }
-  for (Operation &op : function.getBody().getOps()) {
-    StringRef name;
-    if (auto push = dyn_cast<PushOp>(op))
-      name = push.getName();
-    else if (auto reduce = dyn_cast<ReduceOp>(op))
-      name = reduce.getName();
-    else
+    if (!listed.try_emplace(name, value.getType()).second)
+      return apply.emitOpError("[A4] lists \"") << name << "\" twice";
+    if (llvm::any_of(callees, [&](FuncOp callee) {
+          return callee.getResultsByName().contains(name);
+        }))
       continue;
-    if (!listed.contains(name)) {
-      InFlightDiagnostic diagnostic = emitOpError("[A4] does not list \"")
+    InFlightDiagnostic diagnostic = apply.emitOpError("[A4] lists \"")
+                                    << name << "\", which ";
+    llvm::interleave(
+        callees, diagnostic,
+        [&](FuncOp callee) { diagnostic << "@" << callee.getSymName(); },
+        " and ");
+    return diagnostic << (callees.size() == 1 ? " does" : " do") << " not push";
+  }
+  for (FuncOp callee : callees) {
+    llvm::StringMap<Type> emitted = callee.getResultsByName();
+    for (Operation &op : callee.getBody().getOps()) {
+      StringRef name;
+      if (auto push = dyn_cast<PushOp>(op))
+        name = push.getName();
+      else if (auto reduce = dyn_cast<ReduceOp>(op))
+        name = reduce.getName();
+      else
+        continue;
+      auto it = listed.find(name);
+      if (it != listed.end() && it->second == emitted.lookup(name))
+        continue;
+      if (it != listed.end())
+        return apply.emitOpError("[A4] expects \"")
+               << name << "\" to be " << emitted.lookup(name) << ", but got "
+               << it->second;
+      InFlightDiagnostic diagnostic = apply.emitOpError("[A4] does not list \"")
                                       << name << "\", which @"
-                                      << function.getSymName() << " pushes";
+                                      << callee.getSymName() << " pushes";
       diagnostic.attachNote(op.getLoc()) << "pushed here";
       return diagnostic;
     }
   }
   return success();
+}
+
+LogicalResult ApplyOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  SmallVector<FuncOp> callees, variants;
+  for (auto name : getCallees().getAsRange<FlatSymbolRefAttr>()) {
+    FailureOr<FuncOp> callee = verifyCallee(*this, name, symbols);
+    if (failed(callee))
+      return failure();
+    callees.push_back(*callee);
+    variants.push_back(*callee);
+    if (auto leaf = callee->getLeafAttr())
+      if (auto variant = symbols.lookupNearestSymbolFrom<FuncOp>(*this, leaf))
+        variants.push_back(variant);
+  }
+  if (callees.size() > 1 && !getTypeField())
+    return emitOpError("[A5] applies ")
+           << callees.size() << " functions; name the field that has the type "
+           << "of each vertex: by \"type\"";
+  if (callees.size() == 1 && getTypeField())
+    return emitOpError("[A5] chooses by the field \"")
+           << *getTypeField() << "\", but applies one function only";
+  if (failed(verifySameStates(*this, callees)) ||
+      failed(verifyPulls(*this, variants)))
+    return failure();
+  return verifyPushes(*this, callees);
 }
 
 static LogicalResult verifyRows(Operation *op, Value rows) {

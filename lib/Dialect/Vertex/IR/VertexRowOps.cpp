@@ -29,7 +29,8 @@ struct PullBeforeEmbedding : OpRewritePattern<PullRowsOp> {
     if (!embedding || !isRowsType(embedding.getIds().getType()))
       return rewriter.notifyMatchFailure(op, "pulls no embedding");
     Value ids = PullRowsOp::create(rewriter, op.getLoc(), op.getGraph(),
-                                   embedding.getIds(), op.getPlace());
+                                   embedding.getIds(), op.getPlace(),
+                                   op.getVertexTypeAttr());
     rewriter.replaceOpWithNewOp<nn::EmbeddingOp>(op, embedding.getTable(), ids);
     return success();
   }
@@ -58,11 +59,11 @@ struct PullOfPushedRows : OpRewritePattern<PullRowsOp> {
     auto push = op.getRows().getDefiningOp<PushRowsOp>();
     if (!push || push.getGraph() != op.getGraph())
       return rewriter.notifyMatchFailure(op, "pulls no pushed rows");
-    if (op.getPlace() == Place::all)
+    if (op.getPlace() == Place::all && !op.getVertexType())
       rewriter.replaceOp(op, push.getRows());
     else
-      rewriter.replaceOpWithNewOp<SelectRowsOp>(op, push.getRows(),
-                                                op.getPlace());
+      rewriter.replaceOpWithNewOp<SelectRowsOp>(
+          op, push.getRows(), op.getPlace(), op.getVertexTypeAttr());
     return success();
   }
 };
@@ -72,16 +73,21 @@ struct SelectOfJoin : OpRewritePattern<SelectRowsOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SelectRowsOp op,
                                 PatternRewriter &rewriter) const override {
-    if (op.getPlace() == Place::all) {
+    if (op.getPlace() == Place::all && !op.getVertexType()) {
       rewriter.replaceOp(op, op.getRows());
       return success();
     }
     auto join = op.getRows().getDefiningOp<JoinRowsOp>();
     if (!join)
       return rewriter.notifyMatchFailure(op, "selects from no join");
-    rewriter.replaceOp(op, op.getPlace() == Place::leaves ? join.getLeaves()
-                                                          : join.getInner());
-    return success();
+    std::optional<int64_t> type = op.getVertexType();
+    for (auto [index, piece] : llvm::enumerate(join.getPieces()))
+      if (join.getPlace(index) == op.getPlace() &&
+          join.getVertexType(index) == type) {
+        rewriter.replaceOp(op, piece);
+        return success();
+      }
+    return rewriter.notifyMatchFailure(op, "selects other rows than a piece");
   }
 };
 } // namespace
@@ -98,21 +104,26 @@ template <typename Op> struct AddPushedRowsByIds : OpRewritePattern<Op> {
       return rewriter.notifyMatchFailure(op, "adds no pushed rows");
     Value rows = push.getRows();
     Place place = Place::all;
+    IntegerAttr type;
     if (auto join = rows.getDefiningOp<JoinRowsOp>()) {
       auto isZero = [](Value value) {
         auto spread = value.getDefiningOp<SpreadRowsOp>();
         return spread && nn::isZeros(spread.getRow());
       };
-      if (isZero(join.getInner())) {
-        rows = join.getLeaves();
-        place = Place::leaves;
-      } else if (isZero(join.getLeaves())) {
-        rows = join.getInner();
-        place = Place::inner;
+      SmallVector<int64_t> pieces;
+      for (auto [index, piece] : llvm::enumerate(join.getPieces()))
+        if (!isZero(piece))
+          pieces.push_back(index);
+      if (pieces.size() == 1) {
+        int64_t index = pieces.front();
+        rows = join.getPieces()[index];
+        place = join.getPlace(index);
+        if (auto known = join.getVertexType(index))
+          type = rewriter.getI64IntegerAttr(*known);
       }
     }
     Value ids = PullRowsOp::create(rewriter, op.getLoc(), push.getGraph(),
-                                   op.getIds(), place);
+                                   op.getIds(), place, type);
     rewriter.replaceOpWithNewOp<Op>(op, op->getResultTypes(), rows, ids);
     return success();
   }
@@ -200,37 +211,128 @@ void PullRowsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 // tasks, gather_rows
 //===----------------------------------------------------------------------===//
 
-LogicalResult TasksOp::verify() {
-  Block &body = getBody().front();
-  size_t states = getStates();
-  if (states > getNumResults())
-    return emitOpError("[T2] has ")
-           << states << " states, but only " << getNumResults() << " results";
-  if (!getInits().empty() && getInits().size() != states)
-    return emitOpError("[T3] expects ")
-           << states << " inits or none, but got " << getInits().size();
-  for (auto [init, result] : llvm::zip(getInits(), getOutputs()))
-    if (init.getType() != result.getType())
-      return emitOpError("[T3] expects an init of type ")
-             << result.getType() << ", but got " << init.getType();
+/// How many eager tensors a body reads that has `carried` states.
+static size_t countEager(Region &body, size_t carried) {
+  return body.getNumArguments() - carried;
+}
 
-  SmallVector<Type> expected(llvm::to_vector(getResultTypes()));
-  expected.truncate(states);
-  llvm::append_range(expected, getEager().getTypes());
-  if (TypeRange(body.getArgumentTypes()) != TypeRange(expected))
-    return emitOpError("[T1] expects block arguments for ")
-           << states << " states and " << getEager().size()
+/// How many results a body yields besides `carried` states.
+static size_t countOthers(Region &body, size_t carried) {
+  return body.front().getTerminator()->getNumOperands() - carried;
+}
+
+template <typename Loop> static OperandRange eagerOf(Loop loop, size_t index) {
+  size_t first = 0, carried = loop.getCarried();
+  for (Region &body : loop.getBodies().take_front(index))
+    first += countEager(body, carried);
+  return loop.getEager().slice(first,
+                               countEager(loop.getBodies()[index], carried));
+}
+
+template <typename Loop>
+static SmallVector<Value> outputsOf(Loop loop, size_t index) {
+  size_t carried = loop.getCarried(), first = carried;
+  for (Region &body : loop.getBodies().take_front(index))
+    first += countOthers(body, carried);
+  SmallVector<Value> outputs(loop.getOutputs().take_front(carried));
+  llvm::append_range(outputs,
+                     loop.getOutputs().slice(
+                         first, countOthers(loop.getBodies()[index], carried)));
+  return outputs;
+}
+
+OperandRange TasksOp::getEagerOf(size_t index) { return eagerOf(*this, index); }
+SmallVector<Value> TasksOp::getOutputsOf(size_t index) {
+  return outputsOf(*this, index);
+}
+OperandRange ReversedTasksOp::getEagerOf(size_t index) {
+  return eagerOf(*this, index);
+}
+SmallVector<Value> ReversedTasksOp::getOutputsOf(size_t index) {
+  return outputsOf(*this, index);
+}
+
+/// What bodies take and yield, of both loops; `arguments` and `yields` are the
+/// labels of these constraints.
+template <typename Loop>
+static LogicalResult verifyBodies(Loop loop, StringRef arguments,
+                                  StringRef yields) {
+  size_t carried = loop.getCarried();
+  if (loop.getBodies().empty())
+    return loop.emitOpError() << arguments << " has no body";
+  if (carried > loop.getNumResults())
+    return loop.emitOpError()
+           << yields << " has " << carried << " states, but only "
+           << loop.getNumResults() << " results";
+  size_t eager = 0, others = 0;
+  for (Region &body : loop.getBodies()) {
+    if (body.getNumArguments() < carried)
+      return loop.emitOpError()
+             << arguments << " expects block arguments for " << carried
+             << " states and " << loop.getEager().size()
+             << " eager tensors, with their types";
+    if (body.front().getTerminator()->getNumOperands() < carried)
+      return loop.emitOpError()
+             << yields << " expects the yielded types to be the result types";
+    eager += countEager(body, carried);
+    others += countOthers(body, carried);
+  }
+  if (eager != loop.getEager().size())
+    return loop.emitOpError()
+           << arguments << " expects block arguments for " << carried
+           << " states and " << loop.getEager().size()
            << " eager tensors, with their types";
-  if (body.getTerminator()->getOperandTypes() != getResultTypes())
-    return emitOpError("[T2] expects the yielded types to be the result "
-                       "types");
+  if (carried + others != loop.getNumResults())
+    return loop.emitOpError()
+           << yields << " expects the yielded types to be the result types";
+  for (auto [index, body] : llvm::enumerate(loop.getBodies())) {
+    SmallVector<Value> outputs = loop.getOutputsOf(index);
+    SmallVector<Type> expected(
+        ValueRange(outputs).take_front(carried).getTypes());
+    llvm::append_range(expected, loop.getEagerOf(index).getTypes());
+    if (TypeRange(body.getArgumentTypes()) != TypeRange(expected))
+      return loop.emitOpError()
+             << arguments << " expects block arguments for " << carried
+             << " states and " << expected.size() - carried
+             << " eager tensors, with their types";
+    if (body.front().getTerminator()->getOperandTypes() !=
+        ValueRange(outputs).getTypes())
+      return loop.emitOpError()
+             << yields << " expects the yielded types to be the result types";
+  }
+  return success();
+}
+
+LogicalResult TasksOp::verify() {
+  if (failed(verifyBodies(*this, "[T1]", "[T2]")))
+    return failure();
+  size_t states = getStates(), types = getBodies().size();
+  if (getInits().size() != states * types && (types > 1 || !getInits().empty()))
+    return emitOpError("[T3] expects ")
+           << states * types << " inits" << (types > 1 ? "" : " or none")
+           << ", but got " << getInits().size();
+  for (auto [index, init] : llvm::enumerate(getInits())) {
+    Type expected = getOutputs()[index % states].getType();
+    if (init.getType() != expected)
+      return emitOpError("[T3] expects an init of type ")
+             << expected << ", but got " << init.getType();
+  }
+  return success();
+}
+
+LogicalResult JoinRowsOp::verify() {
+  size_t pieces = getPieces().size();
+  if (pieces == 0 || pieces % 2 != 0)
+    return emitOpError("[J1] expects the rows of the leaves of each type, then "
+                       "those of the others of each, but got ")
+           << pieces << " pieces";
   return success();
 }
 
 LogicalResult GatherRowsOp::verify() {
   auto tasks = (*this)->getParentOfType<TasksOp>();
   auto argument = dyn_cast<BlockArgument>(getState());
-  if (!tasks || !argument || argument.getOwner() != &tasks.getBody().front() ||
+  if (!tasks || !argument || argument.getOwner()->getParentOp() != tasks ||
       argument.getArgNumber() >= tasks.getStates())
     return emitOpError("[R1] expects a state argument of the enclosing "
                        "vertex.tasks");
@@ -245,22 +347,7 @@ LogicalResult GatherRowsOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReversedTasksOp::verify() {
-  Block &body = getBody().front();
-  size_t states = getStates() + getEdgeStates();
-  if (states > getNumResults())
-    return emitOpError("[V1] has ")
-           << states << " states, but only " << getNumResults() << " results";
-  SmallVector<Type> expected(llvm::to_vector(getResultTypes()));
-  expected.truncate(states);
-  llvm::append_range(expected, getEager().getTypes());
-  if (TypeRange(body.getArgumentTypes()) != TypeRange(expected))
-    return emitOpError("[V1] expects block arguments for ")
-           << states << " states and " << getEager().size()
-           << " eager tensors, with their types";
-  if (body.getTerminator()->getOperandTypes() != getResultTypes())
-    return emitOpError("[V2] expects the yielded types to be the result "
-                       "types");
-  return success();
+  return verifyBodies(*this, "[V1]", "[V2]");
 }
 
 LogicalResult GatherParentRowsOp::verify() {

@@ -91,11 +91,12 @@ struct Classifier {
       return {Phase::eager, "depends on no gather"};
     if (gathered)
       return {Phase::lazy, "no scatter depends on it"};
-    bool afterLazy = llvm::any_of(op.getOperands(), [&](Value operand) {
+    // With eager operators off, what it reads may be made on the path.
+    bool afterLoop = llvm::any_of(op.getOperands(), [&](Value operand) {
       Operation *producer = operand.getDefiningOp();
-      return producer && phases.lookup(producer) == Phase::lazy;
+      return producer && phases.lookup(producer) != Phase::eager;
     });
-    if (!afterLazy && keepsLessWhenEager(op))
+    if (!afterLoop && keepsLessWhenEager(op))
       return {Phase::eager, "could run at either end; keeps fewer bytes here"};
     return {Phase::lazy, "could run at either end; keeps fewer bytes here"};
   }

@@ -19,6 +19,10 @@
 // read F's values where they are; then the copy is cut down to what is computed
 // again, and the rest is pulled (SavedValues.cpp chooses).
 //
+// Functions that are applied by type have their derivatives applied by it: what
+// they keep of states, each keeps, since its vertices may be children of
+// others.
+//
 //===----------------------------------------------------------------------===//
 
 #include "SavedValues.h"
@@ -36,6 +40,7 @@
 #include "llvm/ADT/StringSet.h"
 
 #include <functional>
+#include <list>
 #include <map>
 
 using namespace mlir;
@@ -215,13 +220,37 @@ private:
 // Vertex functions
 //===----------------------------------------------------------------------===//
 
-/// A name that `function` neither pulls nor pushes.
-std::string uniqueName(FuncOp function, std::string name) {
-  llvm::StringMap<Type> results = function.getResultsByName();
-  while (function.getPulledType(name) || results.contains(name))
-    name += "_";
-  return name;
-}
+/// Names under which the derivatives of functions that are applied together
+/// pull and push.
+class Names {
+public:
+  explicit Names(ArrayRef<FuncOp> functions) {
+    for (FuncOp function : functions) {
+      for (PullOp pull : function.getBody().getOps<PullOp>())
+        taken.insert(pull.getName());
+      taken.insert_range(function.getResultsByName().keys());
+    }
+  }
+
+  /// A name that no other value has.
+  std::string makeUnique(std::string name) {
+    while (!taken.insert(name).second)
+      name += "_";
+    return name;
+  }
+
+  /// The same name for every function that asks for `what`.
+  std::string makeShared(const Twine &what, const std::string &name) {
+    std::string &known = shared[what.str()];
+    if (known.empty())
+      known = makeUnique(name);
+    return known;
+  }
+
+private:
+  llvm::StringSet<> taken;
+  llvm::StringMap<std::string> shared;
+};
 
 /// What the caller of a function wants differentiated.
 struct Request {
@@ -253,13 +282,13 @@ struct Derivative {
 
 class FunctionDifferentiator {
 public:
-  FunctionDifferentiator(FuncOp function, const Request &request,
+  FunctionDifferentiator(FuncOp function, const Request &request, Names &names,
                          SymbolTable &symbols, bool recompute)
-      : function(function), request(request), symbols(symbols),
+      : function(function), request(request), names(names), symbols(symbols),
         recompute(recompute), builder(function.getContext()),
         adjoints(builder) {}
 
-  FailureOr<Derivative> run() {
+  LogicalResult run() {
     if (function.getReversed())
       return function.emitOpError("is reversed; it cannot be differentiated");
     for (Type state : function.getStateTypes())
@@ -291,7 +320,17 @@ public:
       return failure();
     emitAdjoints();
     cutPrimal();
-    return derivative;
+    return success();
+  }
+
+  const Derivative &getDerivative() const { return derivative; }
+
+  /// Keeps what `other` keeps of the states of vertices: they may be children
+  /// of its vertices.
+  void keepStatesOf(const FunctionDifferentiator &other) {
+    for (unsigned index = 0; index < stateValues.size(); ++index)
+      if (other.stateNames.contains(index))
+        keepState(index);
   }
 
 private:
@@ -404,8 +443,8 @@ private:
       if (auto push = dyn_cast<PushOp>(op))
         if (request.pushes.contains(push.getName()) &&
             adjoints.wants(push.getRow())) {
-          std::string name =
-              uniqueName(function, "adjoint." + push.getName().str());
+          std::string name = names.makeShared(
+              "push " + push.getName(), "adjoint." + push.getName().str());
           derivative.adjointOfPush[push.getName()] = name;
           adjoints.add(
               push.getRow(),
@@ -506,13 +545,14 @@ private:
       Value adjoint = adjoints.of(pull.getRow());
       if (!adjoint)
         continue;
-      auto &names = derivative.adjointOfPull[pull.getName()];
+      auto &pushed = derivative.adjointOfPull[pull.getName()];
       std::string name = "adjoint." + pull.getName().str();
-      if (!names.empty())
-        name += "." + std::to_string(names.size());
-      names.push_back(uniqueName(derivative.adjoint, name));
-      PushOp::create(builder, op->getLoc(), builder.getStringAttr(names.back()),
-                     adjoint, pull.getPlace());
+      if (!pushed.empty())
+        name += "." + std::to_string(pushed.size());
+      pushed.push_back(names.makeShared("pull " + name, name));
+      PushOp::create(builder, op->getLoc(),
+                     builder.getStringAttr(pushed.back()), adjoint,
+                     pull.getPlace());
     }
     for (BlockArgument argument : body.getArguments())
       for (const BlockAdjoints::Part &part : adjoints.partsOf(argument)) {
@@ -521,7 +561,12 @@ private:
         std::string name = "adjoint.parameter." + std::to_string(number);
         if (!reduced.empty())
           name += "." + std::to_string(reduced.size());
-        name = uniqueName(derivative.adjoint, name);
+        // Functions add to one sum if they have the same part.
+        std::string what;
+        llvm::raw_string_ostream(what)
+            << "reduce " << name << " " << part.dim << " " << part.offset << " "
+            << part.adjoint.getType();
+        name = names.makeShared(what, name);
         reduced.push_back({name, part.dim, part.offset});
         ReduceOp::create(builder, function.getLoc(),
                          builder.getStringAttr(name), part.adjoint);
@@ -595,8 +640,8 @@ private:
       if (free.contains(value)) {
         name = keepState(llvm::find(states, value) - states.begin());
       } else {
-        name =
-            keep(counterparts.lookup(value), "saved." + std::to_string(index));
+        name = keep(counterparts.lookup(value),
+                    names.makeUnique("saved." + std::to_string(index)));
         auto type = cast<RankedTensorType>(value.getType());
         savedBytes += type.getNumElements() *
                       llvm::divideCeil(type.getElementTypeBitWidth(), 8);
@@ -640,9 +685,8 @@ private:
         << remark::metric("bytes", savedBytes);
   }
 
-  /// Has the primal push its `value` under `name`, made unique.
+  /// Has the primal push its `value` under `name`.
   std::string keep(Value value, std::string name) {
-    name = uniqueName(derivative.primal, name);
     OpBuilder pushes =
         OpBuilder::atBlockEnd(&derivative.primal.getBody().front());
     PushOp::create(pushes, value.getLoc(), pushes.getStringAttr(name), value);
@@ -654,12 +698,15 @@ private:
   std::string keepState(unsigned index) {
     std::string &name = stateNames[index];
     if (name.empty())
-      name = keep(stateValues[index], "state." + std::to_string(index));
+      name = keep(stateValues[index],
+                  names.makeShared("state " + Twine(index),
+                                   "state." + std::to_string(index)));
     return name;
   }
 
   FuncOp function;
   const Request &request;
+  Names &names;
   SymbolTable &symbols;
   bool recompute;
   OpBuilder builder;
@@ -808,67 +855,96 @@ private:
     if (request.pushes.empty())
       return success();
 
-    auto function = symbols.lookup<FuncOp>(apply.getCallee());
-    FailureOr<Derivative> derivative =
-        FunctionDifferentiator(function, request, symbols, recompute).run();
-    if (failed(derivative))
-      return failure();
+    SmallVector<FuncOp> callees = lookupCallees(apply, symbols);
+    Names names(callees);
+    std::list<FunctionDifferentiator> differentiators;
+    for (FuncOp callee : callees)
+      if (failed(differentiators
+                     .emplace_back(callee, request, names, symbols, recompute)
+                     .run()))
+        return failure();
+    for (FunctionDifferentiator &differentiator : differentiators)
+      for (const FunctionDifferentiator &other : differentiators)
+        differentiator.keepStatesOf(other);
 
-    // The primal, with what it keeps among its results.
-    SmallVector<Attribute> names(apply.getPushNames().getValue());
+    // What they push, once for all of them.
+    SmallVector<Attribute> primals, adjointFunctions;
+    llvm::StringMap<Type> primalTypes, adjointTypes;
+    llvm::SetVector<StringRef> kept;
+    llvm::MapVector<StringRef, StringRef> pulledAdjoints;
+    for (const FunctionDifferentiator &differentiator : differentiators) {
+      const Derivative &derivative = differentiator.getDerivative();
+      FuncOp primal = derivative.primal, adjoint = derivative.adjoint;
+      primals.push_back(FlatSymbolRefAttr::get(primal.getSymNameAttr()));
+      adjointFunctions.push_back(
+          FlatSymbolRefAttr::get(adjoint.getSymNameAttr()));
+      for (auto &[name, type] : primal.getResultsByName())
+        primalTypes[name] = type;
+      for (auto &[name, type] : adjoint.getResultsByName())
+        adjointTypes[name] = type;
+      kept.insert_range(derivative.kept);
+      for (auto &[push, name] : derivative.adjointOfPush)
+        pulledAdjoints.insert({push, name});
+    }
+
+    // The primals, with what they keep among their results.
+    SmallVector<Attribute> keptNames(apply.getPushNames().getValue());
     SmallVector<Type> types(apply.getResultTypes());
-    llvm::StringMap<Type> emitted = derivative->primal.getResultsByName();
-    for (const std::string &name : derivative->kept) {
-      names.push_back(builder.getStringAttr(name));
-      types.push_back(emitted.lookup(name));
+    for (StringRef name : kept) {
+      keptNames.push_back(builder.getStringAttr(name));
+      types.push_back(primalTypes.lookup(name));
     }
     OpBuilder before(apply);
     auto primal = ApplyOp::create(
-        before, apply.getLoc(), types,
-        FlatSymbolRefAttr::get(derivative->primal.getSymNameAttr()),
-        apply.getParameters(), apply.getGraph(), apply.getPulled(),
-        apply.getPullNames(), before.getArrayAttr(names));
+        before, apply.getLoc(), types, before.getArrayAttr(primals),
+        apply.getTypeFieldAttr(), apply.getParameters(), apply.getGraph(),
+        apply.getPulled(), apply.getPullNames(),
+        before.getArrayAttr(keptNames));
 
-    // The adjoint pulls what F pulls, what was kept, and adjoints of pushes.
+    // The adjoints pull what F pulls, what was kept, and adjoints of pushes.
     SmallVector<Attribute> pullNames(apply.getPullNames().getValue());
     SmallVector<Value> pulled(apply.getPulled());
     for (auto [name, rows] :
-         llvm::zip(derivative->kept,
-                   primal.getPushed().take_back(derivative->kept.size()))) {
+         llvm::zip(kept, primal.getPushed().take_back(kept.size()))) {
       pullNames.push_back(builder.getStringAttr(name));
       pulled.push_back(rows);
     }
-    for (auto &[push, name] : derivative->adjointOfPush) {
+    for (auto [push, name] : pulledAdjoints) {
       pullNames.push_back(builder.getStringAttr(name));
       pulled.push_back(adjointOfPush.lookup(push));
     }
     SmallVector<Attribute> pushNames;
     SmallVector<Type> pushTypes;
     SmallVector<std::function<void(Value)>> uses;
-    emitted = derivative->adjoint.getResultsByName();
+    llvm::StringSet<> listed;
     auto push = [&](StringRef name, std::function<void(Value)> use) {
+      if (!listed.insert(name).second)
+        return;
       pushNames.push_back(builder.getStringAttr(name));
-      pushTypes.push_back(emitted.lookup(name));
+      pushTypes.push_back(adjointTypes.lookup(name));
       uses.push_back(use);
     };
     for (auto [attribute, rows] :
          llvm::zip(apply.getPullNames(), apply.getPulled()))
-      for (const std::string &name : derivative->adjointOfPull.lookup(
-               cast<StringAttr>(attribute).getValue()))
-        push(name,
-             [this, rows = rows](Value value) { adjoints.add(rows, value); });
+      for (const FunctionDifferentiator &differentiator : differentiators)
+        for (const std::string &name :
+             differentiator.getDerivative().adjointOfPull.lookup(
+                 cast<StringAttr>(attribute).getValue()))
+          push(name,
+               [this, rows = rows](Value value) { adjoints.add(rows, value); });
     for (auto [number, parameter] : llvm::enumerate(apply.getParameters()))
-      for (const ReducedPart &part :
-           derivative->adjointOfParameter.lookup(number))
-        push(part.name, [this, part, parameter = parameter](Value value) {
-          if (part.dim < 0)
-            adjoints.add(parameter, value);
-          else
-            adjoints.addSlice(parameter, part.dim, part.offset, value);
-        });
+      for (const FunctionDifferentiator &differentiator : differentiators)
+        for (const ReducedPart &part :
+             differentiator.getDerivative().adjointOfParameter.lookup(number))
+          push(part.name, [this, part, parameter = parameter](Value value) {
+            if (part.dim < 0)
+              adjoints.add(parameter, value);
+            else
+              adjoints.addSlice(parameter, part.dim, part.offset, value);
+          });
     auto adjoint = ApplyOp::create(
         builder, apply.getLoc(), pushTypes,
-        FlatSymbolRefAttr::get(derivative->adjoint.getSymNameAttr()),
+        builder.getArrayAttr(adjointFunctions), apply.getTypeFieldAttr(),
         apply.getParameters(), apply.getGraph(), pulled,
         builder.getArrayAttr(pullNames), builder.getArrayAttr(pushNames));
     for (auto [use, result] : llvm::zip(uses, adjoint.getPushed()))

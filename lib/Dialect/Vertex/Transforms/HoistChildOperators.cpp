@@ -11,7 +11,8 @@
 // child, and the child can do it: it becomes a part of the child's state. A
 // shared child then does it once, products over edges become products over
 // vertices, and the backward pass, which runs the region again, finds only
-// cheap operators there.
+// cheap operators there. Where functions are applied by type the child may be
+// of any type, so all of them do it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,7 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 
 using namespace mlir;
 using namespace espalier;
@@ -35,7 +37,9 @@ namespace espalier::vertex {
 namespace {
 class FunctionHoister {
 public:
-  explicit FunctionHoister(FuncOp function) : function(function) {}
+  /// `siblings` are `function` and those whose vertices may be its children.
+  FunctionHoister(FuncOp function, ArrayRef<FuncOp> siblings)
+      : function(function), siblings(siblings) {}
 
   void run() {
     for (MapChildrenOp map : function.getBody().getOps<MapChildrenOp>()) {
@@ -44,7 +48,10 @@ public:
     }
     if (hoisted.empty())
       return;
-    extendState();
+    for (FuncOp sibling : siblings)
+      extendState(sibling);
+    for (Operation *op : llvm::reverse(hoisted))
+      op->erase();
     remark::passed(
         function.getLoc(),
         remark::RemarkOpts::name("hoisted").category("hoist-child-operators"))
@@ -95,9 +102,12 @@ private:
     Operation *op = value.getDefiningOp();
     if (!op || !isa<MapChildrenOp>(op->getParentOp())) {
       auto argument = dyn_cast<BlockArgument>(value);
-      bool isState =
-          argument && isa<MapChildrenOp>(argument.getOwner()->getParentOp());
-      return isState ? scatter.getStates()[argument.getArgNumber()] : value;
+      if (!argument)
+        return value;
+      unsigned number = argument.getArgNumber();
+      if (isa<MapChildrenOp>(argument.getOwner()->getParentOp()))
+        return scatter.getStates()[number];
+      return scatter->getBlock()->getArgument(number);
     }
     for (Value operand : getReadValues(op))
       mapping.map(operand, cloneForChild(operand, scatter, mapping, builder));
@@ -105,11 +115,12 @@ private:
     return mapping.lookup(value);
   }
 
-  void extendState() {
-    ScatterOp scatter = function.getScatter();
+  /// Adds what is hoisted to the state of `sibling`.
+  void extendState(FuncOp sibling) {
+    ScatterOp scatter = sibling.getScatter();
     OpBuilder builder(scatter);
     SmallVector<Value> states(scatter.getStates());
-    SmallVector<Attribute> types(function.getState().getValue());
+    SmallVector<Attribute> types(sibling.getState().getValue());
     SmallVector<Type> added;
     for (Operation *op : hoisted) {
       IRMapping mapping;
@@ -119,14 +130,14 @@ private:
       types.push_back(TypeAttr::get(added.back()));
     }
     scatter.getStatesMutable().assign(states);
-    function.setStateAttr(builder.getArrayAttr(types));
+    sibling.setStateAttr(builder.getArrayAttr(types));
 
     for (Operation &op :
-         llvm::make_early_inc_range(function.getBody().getOps())) {
+         llvm::make_early_inc_range(sibling.getBody().getOps())) {
       if (auto gather = dyn_cast<GatherOp>(op)) {
         builder.setInsertionPoint(gather);
         auto extended =
-            GatherOp::create(builder, gather.getLoc(), function.getStateTypes(),
+            GatherOp::create(builder, gather.getLoc(), sibling.getStateTypes(),
                              gather.getSlot());
         gather.replaceAllUsesWith(
             extended.getStates().take_front(gather.getNumResults()));
@@ -140,11 +151,10 @@ private:
         }
       }
     }
-    for (Operation *op : llvm::reverse(hoisted))
-      op->erase();
   }
 
   FuncOp function;
+  ArrayRef<FuncOp> siblings;
   SmallVector<Operation *> hoisted;
 };
 
@@ -152,9 +162,27 @@ struct HoistChildOperatorsPass
     : espalier::vertex::impl::HoistChildOperatorsPassBase<
           HoistChildOperatorsPass> {
   void runOnOperation() override {
-    for (FuncOp function : getOperation().getOps<FuncOp>())
-      if (function.getScatter())
-        FunctionHoister(function).run();
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    // Functions that are applied together share a state.
+    llvm::EquivalenceClasses<Operation *> together;
+    for (FuncOp function : module.getOps<FuncOp>())
+      together.insert(function);
+    module.walk([&](ApplyOp apply) {
+      SmallVector<FuncOp> callees = lookupCallees(apply, symbols);
+      for (FuncOp callee : callees)
+        if (callee && callees.front())
+          together.unionSets(callees.front(), callee);
+    });
+    for (FuncOp function : module.getOps<FuncOp>()) {
+      if (!function.getScatter())
+        continue;
+      SmallVector<FuncOp> siblings;
+      for (FuncOp other : module.getOps<FuncOp>())
+        if (together.isEquivalent(function, other))
+          siblings.push_back(other);
+      FunctionHoister(function, siblings).run();
+    }
   }
 };
 } // namespace

@@ -42,9 +42,10 @@ struct PrunePushesPass
     SymbolTable symbols(module);
     llvm::MapVector<FuncOp, Readers> readers;
     module.walk([&](ApplyOp apply) {
-      auto function = symbols.lookup<FuncOp>(apply.getCallee());
-      if (function && function.getLeafAttr())
-        findReaders(apply, symbols, readers[function]);
+      for (auto [type, function] :
+           llvm::enumerate(lookupCallees(apply, symbols)))
+        if (function && function.getLeafAttr())
+          findReaders(apply, type, symbols, readers[function]);
     });
     for (auto &[function, found] : readers) {
       auto leaf = symbols.lookup<FuncOp>(function.getLeafAttr().getValue());
@@ -76,7 +77,15 @@ private:
     return false;
   }
 
-  static void findReaders(ApplyOp apply, SymbolTable &symbols,
+  /// Whether both choose the function of a vertex in the same way.
+  static bool haveSameTypes(ApplyOp left, ApplyOp right) {
+    return left.getGraph() == right.getGraph() &&
+           left.getCallees().size() == right.getCallees().size() &&
+           left.getTypeField() == right.getTypeField();
+  }
+
+  /// Adds who reads what vertices of `type` push.
+  static void findReaders(ApplyOp apply, size_t type, SymbolTable &symbols,
                           Readers &readers) {
     for (auto [attribute, rows] :
          llvm::zip(apply.getPushNames(), apply.getPushed())) {
@@ -89,23 +98,28 @@ private:
       };
       for (OpOperand &use : rows.getUses()) {
         auto reader = dyn_cast<ApplyOp>(use.getOwner());
-        auto function =
-            reader ? symbols.lookup<FuncOp>(reader.getCallee()) : FuncOp();
         // Somebody who is no apply reads all rows, and so may a child's parent.
         unsigned first = reader ? reader.getPulled().getBeginOperandIndex() : 0;
-        if (!function || reader.getGraph() != apply.getGraph() ||
-            use.getOperandNumber() < first || !function.getLeafAttr()) {
+        if (!reader || !haveSameTypes(apply, reader) ||
+            use.getOperandNumber() < first) {
           read(true, true);
           continue;
         }
-        auto leaf = symbols.lookup<FuncOp>(function.getLeafAttr().getValue());
         StringRef pulled =
             cast<StringAttr>(
                 reader.getPullNames()[use.getOperandNumber() - first])
                 .getValue();
-        bool ofChild = pullsOfChildren(function, pulled);
-        read(ofChild || pulls(leaf, pulled),
-             ofChild || pulls(function, pulled));
+        SmallVector<FuncOp> functions = lookupCallees(reader, symbols);
+        FuncOp function = functions[type];
+        bool ofChild = llvm::any_of(functions, [&](FuncOp parent) {
+          return !parent || pullsOfChildren(parent, pulled);
+        });
+        if (ofChild || !function || !function.getLeafAttr()) {
+          read(true, true);
+          continue;
+        }
+        auto leaf = symbols.lookup<FuncOp>(function.getLeafAttr().getValue());
+        read(pulls(leaf, pulled), pulls(function, pulled));
       }
     }
   }

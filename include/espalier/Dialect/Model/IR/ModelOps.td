@@ -22,19 +22,27 @@ def Model_EntryOp : Model_Op<"entry", [
     `graphs` names its graphs, `arities` the children per vertex that it reads
     of each. `reverse_of` says of each graph whether it is an argument (0) or
     graph n with every edge turned round (n + 1); without it all are arguments.
+    `types` says of each how many types of vertices it has, and `by` the field
+    of its structures that has them, "" where all are alike; without them all
+    are alike in every graph.
 
     ```mlir
     model.entry @tag graphs ["words", "words reversed"] arities [1, 1]
         reverse_of [0, 1] { ... }
+    model.entry @read graphs ["lattices"] arities [0] types [2] by ["type"]
+        { ... }
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$graphs,
                        DenseI64ArrayAttr:$arities,
-                       OptionalAttr<DenseI64ArrayAttr>:$reverse_of);
+                       OptionalAttr<DenseI64ArrayAttr>:$reverse_of,
+                       OptionalAttr<DenseI64ArrayAttr>:$types,
+                       OptionalAttr<StrArrayAttr>:$type_fields);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `graphs` $graphs `arities` $arities
-    (`reverse_of` $reverse_of^)? attr-dict-with-keyword $body
+    (`reverse_of` $reverse_of^)? (`types` $types^ `by` $type_fields)?
+    attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
 }
@@ -83,14 +91,20 @@ def Model_PhaseOp : Model_Op<"phase", [
     HasParent<"EntryOp">, NoTerminator, SingleBlock]> {
   let summary = "Steps that run over one range of rows.";
   let description = [{
+    With `type` only those of vertices of one type, from 0 on. Phases over the
+    same tasks that follow one another, each of a type, are one loop.
+
     ```mlir
     model.phase "path" rows inner_tasks of 0 { ... }
+    model.phase "path" rows inner_tasks of 0 type 1 { ... }
     ```
   }];
-  let arguments = (ins StrAttr:$name, Model_Rows:$rows, I64Attr:$graph);
+  let arguments = (ins StrAttr:$name, Model_Rows:$rows, I64Attr:$graph,
+                       OptionalAttr<I64Attr>:$vertex_type);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $name `rows` $rows `of` $graph attr-dict-with-keyword $body
+    $name `rows` $rows `of` $graph (`type` $vertex_type^)?
+    attr-dict-with-keyword $body
   }];
 }
 

@@ -44,6 +44,10 @@ constexpr llvm::StringLiteral kPhaseAttrName = "vertex.phase";
 /// largest arity of the vertex functions applied over it, whatever they read
 /// after optimisation.
 constexpr llvm::StringLiteral kArityAttrName = "vertex.arity";
+/// There, too, if functions are applied by type: how many types there are, and
+/// the field of the structures that has each vertex's.
+constexpr llvm::StringLiteral kTypesAttrName = "vertex.types";
+constexpr llvm::StringLiteral kTypeFieldAttrName = "vertex.type_field";
 } // namespace espalier::vertex
 
 #include "espalier/Dialect/Vertex/IR/VertexDialect.h.inc"
@@ -57,5 +61,11 @@ constexpr llvm::StringLiteral kArityAttrName = "vertex.arity";
 
 #define GET_OP_CLASSES
 #include "espalier/Dialect/Vertex/IR/VertexOps.h.inc"
+
+namespace espalier::vertex {
+/// The functions that `apply` applies, by type of vertex.
+llvm::SmallVector<FuncOp> lookupCallees(ApplyOp apply,
+                                        mlir::SymbolTable &symbols);
+} // namespace espalier::vertex
 
 #endif // ESPALIER_DIALECT_VERTEX_IR_VERTEX_H

@@ -327,25 +327,37 @@ def Vertex_ApplyOp : Vertex_Op<"apply", [Pure,
     Pulled tensors have one row a vertex, in the caller's order; so have the
     results, one for each name listed after `->`.
 
+    With several functions, `by` names the field of the structures that has the
+    type of each vertex: the function at that place in the list, from 0 on,
+    evaluates it. All have the same states, so that a vertex of one type reads
+    children of another. What only some of them push has rows of zeros at the
+    vertices of the others. A vertex may have as many children as the largest of
+    their arities; those that its own function has no slot for are not read.
+
     Constraints:
-    (A1) the callee is a vertex function in this module;
-    (A2) arguments match its parameters in number and type;
-    (A3) every name that it pulls is bound once, to rows of the pulled type; a
-    name that it does not pull, e.g. because nobody read what it pulled, is
+    (A1) the callees are vertex functions in this module;
+    (A2) arguments match the parameters of each in number and type;
+    (A3) every name that one of them pulls is bound once, to rows of the pulled
+    type; a name that none pulls, e.g. because nobody read what it pulled, is
     ignored;
-    (A4) every name that it pushes is listed once, with rows of the pushed
-    type, and every name that it reduces with the reduced type; other names are
-    not listed.
+    (A4) every name that one of them pushes is listed once, with rows of the
+    pushed type, and every name that one reduces with the reduced type; other
+    names are not listed;
+    (A5) there is a field if there are several callees, and only then;
+    (A6) all callees have the same states, and are reversed or not.
 
     ```mlir
     %h = vertex.apply @tree_lstm(%W, %U, %b) over %trees
         pull("word" = %e) -> "hidden"
         : (tensor<300x1280xf32>, tensor<512x1280xf32>, tensor<1280xf32>),
           (tensor<?x300xf32>) -> tensor<?x256xf32>
+    %y = vertex.apply [@character, @word] by "type" (%U) over %lattices
+        -> "hidden" : (tensor<8x8xf32>), () -> tensor<?x8xf32>
     ```
   }];
   let arguments = (ins
-    FlatSymbolRefAttr:$callee,
+    ConfinedAttr<FlatSymbolRefArrayAttr, [ArrayMinCount<1>]>:$callees,
+    OptionalAttr<StrAttr>:$type_field,
     Variadic<AnyRankedTensor>:$parameters,
     Vertex_GraphType:$graph,
     Variadic<AnyRankedTensor>:$pulled,
@@ -353,7 +365,7 @@ def Vertex_ApplyOp : Vertex_Op<"apply", [Pure,
     StrArrayAttr:$push_names);
   let results = (outs Variadic<AnyRankedTensor>:$pushed);
   let assemblyFormat = [{
-    $callee `(` $parameters `)` `over` $graph
+    custom<Callees>($callees, $type_field) `(` $parameters `)` `over` $graph
     custom<Pulls>($pull_names, $pulled) custom<Pushes>($push_names) attr-dict
     `:` custom<ApplyTypes>(type($parameters), type($pulled), type($pushed))
   }];

@@ -28,10 +28,11 @@ def Vertex_PullRowsOp : Vertex_Op<"pull_rows", [Pure,
     ```
   }];
   let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows,
-      DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+      DefaultValuedAttr<Vertex_Place, "Place::all">:$place,
+      OptionalAttr<I64Attr>:$vertex_type);
   let results = (outs Vertex_Rows:$result);
   let assemblyFormat = [{
-    $graph `,` $rows (`at` $place^)? attr-dict `:` type($rows)
+    $graph `,` $rows (`at` $place^)? (`of` $vertex_type^)? attr-dict `:` type($rows)
   }];
   let hasCanonicalizer = 1;
 }
@@ -66,19 +67,38 @@ def Vertex_RootRowsOp : Vertex_Op<"root_rows", [Pure,
 }
 
 def Vertex_JoinRowsOp : Vertex_Op<"join_rows", [Pure,
-    AllTypesMatch<["leaves", "inner", "result"]>]> {
+    SameOperandsAndResultType]> {
   let summary = "Rows of all vertices, from those of leaves and of the others.";
   let description = [{
     In schedule order leaves come first, so the result is the one after the
-    other, and costs nothing: both are written where it lies.
+    other, and costs nothing: both are written where it lies. With n types of
+    vertices there are 2n pieces, in schedule order: the leaves of each type,
+    then the others of each type.
+
+    Constraints: (J1) there are two pieces for each type.
 
     ```mlir
     %x = vertex.join_rows %l, %i : tensor<?x256xf32>
+    %y = vertex.join_rows %l0, %l1, %i0, %i1 : tensor<?x256xf32>
     ```
   }];
-  let arguments = (ins Vertex_Rows:$leaves, Vertex_Rows:$inner);
+  let arguments = (ins Variadic<Vertex_Rows>:$pieces);
   let results = (outs Vertex_Rows:$result);
-  let assemblyFormat = "$leaves `,` $inner attr-dict `:` type($result)";
+  let assemblyFormat = "$pieces attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// How many types of vertices there are; 1 if all are alike.
+    int64_t getTypes() { return getPieces().size() / 2; }
+    /// Which vertices piece `index` is of: leaves or inner ones, and of which
+    /// type, which is none if all are alike.
+    Place getPlace(int64_t index) {
+      return index < getTypes() ? Place::leaves : Place::inner;
+    }
+    ::std::optional<int64_t> getVertexType(int64_t index) {
+      return getTypes() == 1 ? ::std::nullopt
+                             : ::std::optional<int64_t>(index % getTypes());
+    }
+  }];
 }
 
 def Vertex_SelectRowsOp : Vertex_Op<"select_rows", [Pure,
@@ -91,9 +111,10 @@ def Vertex_SelectRowsOp : Vertex_Op<"select_rows", [Pure,
     %i = vertex.select_rows %h at inner : tensor<?x256xf32>
     ```
   }];
-  let arguments = (ins Vertex_Rows:$rows, Vertex_Place:$place);
+  let arguments = (ins Vertex_Rows:$rows, Vertex_Place:$place,
+      OptionalAttr<I64Attr>:$vertex_type);
   let results = (outs Vertex_Rows:$result);
-  let assemblyFormat = "$rows `at` $place attr-dict `:` type($rows)";
+  let assemblyFormat = "$rows `at` $place (`of` $vertex_type^)? attr-dict `:` type($rows)";
   let hasCanonicalizer = 1;
 }
 
@@ -106,10 +127,11 @@ def Vertex_SpreadRowsOp : Vertex_Op<"spread_rows", [Pure]> {
     ```
   }];
   let arguments = (ins Vertex_GraphType:$graph, AnyRankedTensor:$row,
-      DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+      DefaultValuedAttr<Vertex_Place, "Place::all">:$place,
+      OptionalAttr<I64Attr>:$vertex_type);
   let results = (outs Vertex_Rows:$result);
   let assemblyFormat = [{
-    $graph `,` $row (`at` $place^)? attr-dict `:` type($row) `->` type($result)
+    $graph `,` $row (`at` $place^)? (`of` $vertex_type^)? attr-dict `:` type($row) `->` type($result)
   }];
   let hasCanonicalizer = 1;
 }
@@ -129,9 +151,15 @@ def Vertex_TasksOp : Vertex_Op<"tasks", [Pure, AttrSizedOperandSegments,
     have children. State results have the rows of all vertices; other results,
     and `eager` tensors, the rows of the vertices that the loop runs over.
 
+    Where vertices have types, a task is of one type, and there is a body for
+    each. `init` has the states of the leaves of type 0, then those of type 1,
+    and so on; so have the eager tensors those of each body, and the results,
+    after the states, what each body yields besides them: rows of that type.
+
     Constraints: (T1) block arguments are the states, then the eager tensors;
     (T2) yielded types are the result types; (T3) there is an init for every
-    state, or none at all; (T4) gathered slots are less than the arity.
+    state of every type, or, of one type, none at all; (T4) gathered slots are
+    less than the arity.
 
     ```mlir
     %h = vertex.tasks %trees arity 1 init(%l : tensor<?x8xf32>)
@@ -148,16 +176,32 @@ def Vertex_TasksOp : Vertex_Op<"tasks", [Pure, AttrSizedOperandSegments,
       ConfinedAttr<I64Attr, [IntNonNegative]>:$arity,
       ConfinedAttr<I64Attr, [IntNonNegative]>:$states);
   let results = (outs Variadic<Vertex_Rows>:$outputs);
-  let regions = (region SizedRegion<1>:$body);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$bodies);
   let assemblyFormat = [{
     $graph `arity` $arity (`init` `(` $inits^ `:` type($inits) `)`)?
     (`eager` `(` $eager^ `:` type($eager) `)`)? `states` $states
-    attr-dict-with-keyword (`->` `(` type($outputs)^ `)`)? $body
+    attr-dict-with-keyword (`->` `(` type($outputs)^ `)`)? $bodies
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The vertices that the loop runs over.
     Place getPlace() { return getInits().empty() ? Place::all : Place::inner; }
+    /// What is carried from task to task.
+    size_t getCarried() { return getStates(); }
+    /// The inits of the states of type `type`.
+    ::mlir::OperandRange getInitsOf(size_t type) {
+      return getInits().slice(getInits().empty() ? 0 : type * getStates(),
+                              getInits().empty() ? 0 : getStates());
+    }
+    /// Which type body `index` is for; none if all vertices are alike.
+    ::std::optional<int64_t> getVertexType(size_t index) {
+      return getBodies().size() == 1 ? ::std::nullopt
+                                     : ::std::optional<int64_t>(index);
+    }
+    /// The eager tensors that body `index` reads.
+    ::mlir::OperandRange getEagerOf(size_t index);
+    /// The results that body `index` yields rows of, in the order it does.
+    ::llvm::SmallVector<::mlir::Value> getOutputsOf(size_t index);
   }];
 }
 
@@ -174,6 +218,9 @@ def Vertex_ReversedTasksOp : Vertex_Op<"reversed_tasks", [Pure,
 
     Tensors without a row an edge have the rows of the vertices that the loop
     runs over: all, or those that have children.
+
+    Where vertices have types there is a body for each, as in `tasks`: what is
+    scattered has rows of all types, other results those of one.
 
     Constraints: (V1) block arguments are the first results, `states` and
     `edge_states`, then the eager tensors; (V2) yielded types are the result types.
@@ -195,14 +242,27 @@ def Vertex_ReversedTasksOp : Vertex_Op<"reversed_tasks", [Pure,
       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$edge_states,
       DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
   let results = (outs Variadic<Vertex_Rows>:$outputs);
-  let regions = (region SizedRegion<1>:$body);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$bodies);
   let assemblyFormat = [{
     $graph (`at` $place^)? `arity` $arity
     (`eager` `(` $eager^ `:` type($eager) `)`)? `states` $states
     (`edge_states` $edge_states^)?
-    attr-dict-with-keyword (`->` `(` type($outputs)^ `)`)? $body
+    attr-dict-with-keyword (`->` `(` type($outputs)^ `)`)? $bodies
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// What is carried from task to task.
+    size_t getCarried() { return getStates() + getEdgeStates(); }
+    /// Which type body `index` is for; none if all vertices are alike.
+    ::std::optional<int64_t> getVertexType(size_t index) {
+      return getBodies().size() == 1 ? ::std::nullopt
+                                     : ::std::optional<int64_t>(index);
+    }
+    /// The eager tensors that body `index` reads.
+    ::mlir::OperandRange getEagerOf(size_t index);
+    /// The results that body `index` yields rows of, in the order it does.
+    ::llvm::SmallVector<::mlir::Value> getOutputsOf(size_t index);
+  }];
 }
 
 def Vertex_EdgeChildRowsOp : Vertex_Op<"edge_child_rows", [Pure,
@@ -210,15 +270,16 @@ def Vertex_EdgeChildRowsOp : Vertex_Op<"edge_child_rows", [Pure,
   let summary = "For each edge, its child's row of rows of all vertices.";
   let description = [{
     Edges are those of all children that are there, ordered by their parents'
-    rows, then by slot.
+    rows, then by slot; with `of`, those of parents of that type.
 
     ```mlir
     %c = vertex.edge_child_rows %g, %h : tensor<?x256xf32>
     ```
   }];
-  let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows);
+  let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows,
+      OptionalAttr<I64Attr>:$vertex_type);
   let results = (outs Vertex_Rows:$result);
-  let assemblyFormat = "$graph `,` $rows attr-dict `:` type($rows)";
+  let assemblyFormat = "$graph `,` $rows (`of` $vertex_type^)? attr-dict `:` type($rows)";
 }
 
 def Vertex_EdgeParentRowsOp : Vertex_Op<"edge_parent_rows", [Pure,
@@ -230,10 +291,11 @@ def Vertex_EdgeParentRowsOp : Vertex_Op<"edge_parent_rows", [Pure,
     ```
   }];
   let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows,
-      DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+      DefaultValuedAttr<Vertex_Place, "Place::all">:$place,
+      OptionalAttr<I64Attr>:$vertex_type);
   let results = (outs Vertex_Rows:$result);
   let assemblyFormat = [{
-    $graph `,` $rows (`at` $place^)? attr-dict `:` type($rows)
+    $graph `,` $rows (`at` $place^)? (`of` $vertex_type^)? attr-dict `:` type($rows)
   }];
 }
 
@@ -248,10 +310,11 @@ def Vertex_ReduceEdgeRowsOp : Vertex_Op<"reduce_edge_rows", [Pure,
     ```
   }];
   let arguments = (ins Vertex_GraphType:$graph, Vertex_Reduction:$reduction,
-      Vertex_Rows:$rows, DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+      Vertex_Rows:$rows, DefaultValuedAttr<Vertex_Place, "Place::all">:$place,
+      OptionalAttr<I64Attr>:$vertex_type);
   let results = (outs Vertex_Rows:$result);
   let assemblyFormat = [{
-    $graph `,` $reduction $rows (`at` $place^)? attr-dict `:` type($rows)
+    $graph `,` $reduction $rows (`at` $place^)? (`of` $vertex_type^)? attr-dict `:` type($rows)
   }];
 }
 
@@ -266,10 +329,11 @@ def Vertex_GatherParentEdgeRowsOp : Vertex_Op<"gather_parent_edge_rows", [Pure,
     ```
   }];
   let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows,
-      DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+      DefaultValuedAttr<Vertex_Place, "Place::all">:$place,
+      OptionalAttr<I64Attr>:$vertex_type);
   let results = (outs Vertex_Rows:$result);
   let assemblyFormat = [{
-    $graph `,` $rows (`at` $place^)? attr-dict `:` type($rows)
+    $graph `,` $rows (`at` $place^)? (`of` $vertex_type^)? attr-dict `:` type($rows)
   }];
 }
 
@@ -288,10 +352,11 @@ def Vertex_GatherParentRowsOp : Vertex_Op<"gather_parent_rows", [Pure]> {
     ```
   }];
   let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows,
-      DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+      DefaultValuedAttr<Vertex_Place, "Place::all">:$place,
+      OptionalAttr<I64Attr>:$vertex_type);
   let results = (outs Vertex_Rows:$result);
   let assemblyFormat = [{
-    $graph `,` $rows (`at` $place^)? attr-dict
+    $graph `,` $rows (`at` $place^)? (`of` $vertex_type^)? attr-dict
     `:` type($rows) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -309,10 +374,11 @@ def Vertex_ChildRowsOp : Vertex_Op<"child_rows", [Pure,
   }];
   let arguments = (ins Vertex_GraphType:$graph, Vertex_Rows:$rows,
       ConfinedAttr<I64Attr, [IntNonNegative]>:$slot,
-      DefaultValuedAttr<Vertex_Place, "Place::all">:$place);
+      DefaultValuedAttr<Vertex_Place, "Place::all">:$place,
+      OptionalAttr<I64Attr>:$vertex_type);
   let results = (outs Vertex_Rows:$result);
   let assemblyFormat = [{
-    $graph `,` $rows `[` $slot `]` (`at` $place^)? attr-dict `:` type($rows)
+    $graph `,` $rows `[` $slot `]` (`at` $place^)? (`of` $vertex_type^)? attr-dict `:` type($rows)
   }];
 }
 

@@ -27,6 +27,10 @@ def DifferentiatePass : Pass<"differentiate", "::mlir::ModuleOp"> {
     running cheap operators again; a vertex's state, and what it pulled, are
     there anyway and count as nothing.
 
+    Functions that are applied by type become primals and adjoints applied by
+    it. A state that one adjoint needs of children every primal keeps, since a
+    child may be of any type.
+
     Needs: run it before `fuse-elementwise`; operators that the loss depends on
     have DifferentiableOpInterface.
     Guarantees: the entry itself is unchanged; gradients are sums over the
@@ -125,6 +129,8 @@ def HoistChildOperatorsPass : Pass<"hoist-child-operators", "::mlir::ModuleOp"> 
     it. A product, or another operator that is dear, of the child's state alone
     is done by the child: its result joins the function's state. A child of
     several parents then does it once, and it is one product over vertices.
+    Functions that are applied together, by type, share a state: all of them do
+    it.
 
     Needs: nothing. Run it before `differentiate`, which runs regions again.
     Guarantees: the same values, bit by bit.
@@ -199,7 +205,8 @@ def PrunePushesPass : Pass<"prune-pushes", "::mlir::ModuleOp"> {
     Needs: `specialize-leaves`. Run it before `hoist-slices`, which narrows
     products to the columns still read.
     Guarantees: all rows that somebody reads are unchanged.
-    Limits: readers are told apart only if they are applies over the same graph.
+    Limits: readers are told apart only if they are applies over the same graph,
+    by the same types.
     Reports: remark `pruned` in category `prune-pushes` for each function.
 
     ```mlir
@@ -264,13 +271,19 @@ def BatchVerticesPass : Pass<"batch-vertices", "::mlir::ModuleOp"> {
     operators over all rows. What the leaf variant computes comes first and
     enters the loop as its initial rows.
 
+    Of functions that are applied by type each has its own leaves and its own
+    other vertices; the loop has a body for each. A function without a leaf
+    variant is its own there. The graph notes how many types there are
+    (`vertex.types`) and the field that has them (`vertex.type_field`).
+
     Needs: `classify-operators` and `fuse-elementwise` (with `singletons` where
     fusion is not wanted).
     Guarantees: no `vertex.apply` and no `vertex.func` of the module is left;
     every operator is in its form over rows.
     Limits: an operator without BatchableOpInterface is an error; so are a
-    product with a weight that differs from vertex to vertex, and a layer over
-    values of rank 2. Modules inside the module are left alone.
+    product with a weight that differs from vertex to vertex, a layer over
+    values of rank 2, and applies over one graph that choose by different fields
+    or between different numbers of functions. Modules inside the module are left alone.
 
     ```mlir
     %h = vertex.apply @sum() over %g pull("x" = %e) -> "h"
