@@ -33,8 +33,7 @@ struct KeepResultsPass
     func::FuncOp function;
     if (!entry.empty())
       function = module.lookupSymbol<func::FuncOp>(entry);
-    else if (auto functions = module.getOps<func::FuncOp>();
-             !functions.empty())
+    else if (auto functions = module.getOps<func::FuncOp>(); !functions.empty())
       function = *functions.begin();
     if (!function || function.isExternal()) {
       module.emitOpError("has no entry '") << entry << "' to keep results of";
