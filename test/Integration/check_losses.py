@@ -31,6 +31,8 @@ FIELDS = {
 }
 TREES = ["tree_fc", "tree_lstm", "list_ops", "mv_rnn"]
 ANY_CHILDREN = ["child_sum", "ast", "dag"]
+# Whose loss also looks at a vertex's parents.
+NOT_SHARED = ["bilstm", "lstm_lm", "stacked_lstm"]
 
 
 def small(model):
@@ -82,6 +84,11 @@ def check(model, folder):
     ]
     words = forests.words(22, structures, TABLE)
     word, label = FIELDS.get(model, ("word", "label"))
+    checker.shares = model not in NOT_SHARED
+    # Some structures are there twice.
+    doubled = len(structures[::3])
+    structures += structures[::3]
+    words += words[::3]
     if model == "dag":
         labels = [[draw.choice([0.71875, 0.75])] * len(lists) for lists in structures]
         checker.inputs = {label: sum(labels, [])}
@@ -89,6 +96,7 @@ def check(model, folder):
     else:
         classes = checker.shapes()["head.b"][0]
         labels = [[draw.randrange(-1, classes) for _ in lists] for lists in structures]
+        labels[-doubled:] = labels[:-doubled:3]
         fields = [{word: ids, label: marks} for ids, marks in zip(words, labels)]
     checker.check(list(zip(structures, fields)))
 

@@ -109,7 +109,10 @@ private:
       if (isa<vertex::GraphType>(argument.getType())) {
         auto arity = function.getArgAttrOfType<IntegerAttr>(
             number, vertex::kArityAttrName);
-        program.graphs.push_back({name.str(), arity ? arity.getInt() : 0, 0});
+        bool shared =
+            bool(function.getArgAttr(number, vertex::kSharedAttrName));
+        program.graphs.push_back(
+            {name.str(), arity ? arity.getInt() : 0, 0, shared});
         continue;
       }
       auto type = dyn_cast<RankedTensorType>(argument.getType());
@@ -469,8 +472,9 @@ private:
               vertex::TasksOp, vertex::ReversedTasksOp,
               vertex::GatherParentRowsOp, vertex::GatherParentEdgeRowsOp,
               vertex::EdgeChildRowsOp, vertex::EdgeParentRowsOp,
-              vertex::ReduceEdgeRowsOp, vertex::ChildRowsOp, nn::MatmulOp,
-              nn::EmbeddingOp, nn::SumRowsOp, nn::OuterSumOp, nn::CombineRowsOp,
+              vertex::ReduceEdgeRowsOp, vertex::ChildRowsOp,
+              vertex::MultiplicityOp, nn::MatmulOp, nn::EmbeddingOp,
+              nn::SumRowsOp, nn::OuterSumOp, nn::CombineRowsOp,
               nn::UpdateRowsOp, func::ReturnOp, tensor::ConcatOp,
               tensor::ExtractSliceOp>(
             [&](auto known) { return lowerOp(known); })
@@ -555,6 +559,28 @@ private:
     else if (root.access == Access::caller)
       root.access = Access::caller_root;
     view(op->getResult(0)) = root;
+    return success();
+  }
+
+  /// Filled by the runtime, which may share rows of vertices, and no others.
+  LogicalResult lowerOp(vertex::MultiplicityOp op) {
+    Value result = op.getResult();
+    RankedTensorType row = rowOf(result.getType());
+    RowSpace space = running(result);
+    if (space.rows != Rows::vertices) {
+      int64_t one =
+          program.addBuffer(BufferKind::constant, "constant", RowSpace(), row);
+      program.buffers[one].value =
+          SplatElementsAttr::get(row, FloatAttr::get(row.getElementType(), 1));
+      view(result) = shared(one, result.getType());
+      return success();
+    }
+    auto [it, inserted] =
+        multiplicities.try_emplace({space.graph, row.getElementType()});
+    if (inserted)
+      it->second = program.addBuffer(BufferKind::multiplicity, "multiplicity",
+                                     space, row);
+    view(result) = rowOperand(it->second, result.getType());
     return success();
   }
 
@@ -1043,6 +1069,8 @@ private:
   /// there.
   llvm::DenseMap<Value, Operand> callerOrder;
   llvm::DenseMap<Value, Operand> destinations;
+  /// The buffers of multiplicities, by graph and element type.
+  llvm::DenseMap<std::pair<int64_t, Type>, int64_t> multiplicities;
   /// Whether a concatenation's pieces are made where it lies.
   llvm::DenseMap<Operation *, bool> inPlace;
 };

@@ -116,18 +116,23 @@ void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
   OpBuilder::InsertionGuard guard(builder);
   SmallVector<StringRef> graphNames;
   SmallVector<int64_t> arities, sources;
+  SmallVector<bool> areShared;
   for (const Graph &graph : graphs) {
     graphNames.push_back(graph.name);
     arities.push_back(graph.arity);
     sources.push_back(graph.reverseOf);
+    areShared.push_back(graph.shared);
   }
   DenseI64ArrayAttr reverseOf;
   if (llvm::any_of(sources, [](int64_t source) { return source != 0; }))
     reverseOf = builder.getDenseI64ArrayAttr(sources);
-  auto entry =
-      model::EntryOp::create(builder, loc, builder.getStringAttr(name),
-                             builder.getStrArrayAttr(graphNames),
-                             builder.getDenseI64ArrayAttr(arities), reverseOf);
+  DenseBoolArrayAttr shared;
+  if (llvm::is_contained(areShared, true))
+    shared = builder.getDenseBoolArrayAttr(areShared);
+  auto entry = model::EntryOp::create(builder, loc, builder.getStringAttr(name),
+                                      builder.getStrArrayAttr(graphNames),
+                                      builder.getDenseI64ArrayAttr(arities),
+                                      reverseOf, shared);
   builder.createBlock(&entry.getBody());
 
   llvm::DenseSet<int64_t> touched;

@@ -20,6 +20,8 @@ struct Graph {
   /// 0: an argument. Otherwise graph `reverseOf - 1` with every edge turned
   /// round.
   int64_t reverseOf = 0;
+  /// Whether equal vertices may share a row.
+  bool shared = false;
 };
 
 struct Buffer {

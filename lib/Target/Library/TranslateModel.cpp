@@ -115,10 +115,11 @@ private:
     for (auto [number, graph] : llvm::enumerate(entry.getGraphs())) {
       int64_t reverseOf =
           entry.getReverseOf() ? (*entry.getReverseOf())[number] : 0;
+      bool shared = entry.getShared() && (*entry.getShared())[number];
       graphs.push_back(
           structure({string(cast<StringAttr>(graph).getValue()),
                      word(entry.getArities()[number]), word(reverseOf),
-                     /*types=*/word(0), word(0), null()}));
+                     /*types=*/word(0), word(shared), null()}));
     }
 
     SmallVector<model::BufferOp> ordered(

@@ -22,6 +22,8 @@ def Model_EntryOp : Model_Op<"entry", [
     `graphs` names its graphs, `arities` the children per vertex that it reads
     of each. `reverse_of` says of each graph whether it is an argument (0) or
     graph n with every edge turned round (n + 1); without it all are arguments.
+    `shared` says of each graph whether its equal vertices may share a row;
+    without it none may.
 
     ```mlir
     model.entry @tag graphs ["words", "words reversed"] arities [1, 1]
@@ -30,11 +32,13 @@ def Model_EntryOp : Model_Op<"entry", [
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$graphs,
                        DenseI64ArrayAttr:$arities,
-                       OptionalAttr<DenseI64ArrayAttr>:$reverse_of);
+                       OptionalAttr<DenseI64ArrayAttr>:$reverse_of,
+                       OptionalAttr<DenseBoolArrayAttr>:$shared);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `graphs` $graphs `arities` $arities
-    (`reverse_of` $reverse_of^)? attr-dict-with-keyword $body
+    (`reverse_of` $reverse_of^)? (`shared` $shared^)?
+    attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
 }

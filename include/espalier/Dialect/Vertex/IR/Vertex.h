@@ -44,6 +44,8 @@ constexpr llvm::StringLiteral kPhaseAttrName = "vertex.phase";
 /// largest arity of the vertex functions applied over it, whatever they read
 /// after optimisation.
 constexpr llvm::StringLiteral kArityAttrName = "vertex.arity";
+/// Set by `share-vertices` on a graph whose equal vertices may share a row.
+constexpr llvm::StringLiteral kSharedAttrName = "vertex.shared";
 } // namespace espalier::vertex
 
 #include "espalier/Dialect/Vertex/IR/VertexDialect.h.inc"
