@@ -32,6 +32,9 @@ void espalier::buildBatchingPipeline(OpPassManager &manager,
     manager.addPass(vertex::createSplitProductsPass());
   if (options.hoist)
     manager.addPass(vertex::createHoistChildOperatorsPass());
+  // Before differentiating, which weights the loss as this does sums.
+  if (options.share)
+    manager.addPass(vertex::createShareVerticesPass());
   if (options.gradient || !options.train.empty()) {
     vertex::DifferentiatePassOptions derivative;
     derivative.entry = options.loss;

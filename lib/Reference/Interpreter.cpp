@@ -418,6 +418,12 @@ reference::interpret(func::FuncOp entry, ArrayRef<Structures> structures,
       if (failed(rows))
         return failure();
       values.set(op.getResult(0), *rows);
+    } else if (auto multiplicity = dyn_cast<vertex::MultiplicityOp>(op)) {
+      // Here every vertex stands for itself.
+      Array ones = Array::zeros({values.get(multiplicity.getRows())->shape[0]});
+      std::fill(ones.data.begin(), ones.data.end(), 1);
+      values.set(multiplicity.getResult(),
+                 std::make_shared<Array>(std::move(ones)));
     } else if (failed(evaluateInto(values, &op, context))) {
       return failure();
     }

@@ -439,7 +439,8 @@ complete(const espalier_session_options &given) {
 }
 
 static constexpr uint32_t kOptimisations =
-    ESPALIER_ELISION | ESPALIER_STREAMING | ESPALIER_SUB_BATCHES;
+    ESPALIER_ELISION | ESPALIER_STREAMING | ESPALIER_SUB_BATCHES |
+    ESPALIER_SHARING;
 
 static SessionOptions readOptions(const espalier_session_options &options) {
   if (options.policy != ESPALIER_POLICY_BATCHED &&

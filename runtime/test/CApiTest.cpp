@@ -340,6 +340,45 @@ TEST_F(CApiTest, DestroyAcceptsNull) {
   EXPECT_STREQ(espalier_runtime_version(), "0.1.0");
 }
 
+TEST(CApi, EqualVerticesAreEvaluatedOnceUnlessAskedOtherwise) {
+  TestModel tables;
+  tables.encode.graphs[0].shared = 1;
+  espalier_module *module = nullptr;
+  OK(espalier_module_from_model(&tables.model, &module));
+  espalier_weights *weights = nullptr;
+  OK(espalier_weights_random(module, "encode", 1, &weights));
+  espalier_structures *structures = nullptr;
+  OK(espalier_structures_create(&structures));
+  const int64_t offsets[] = {0, 0, 0, 2};
+  const int32_t children[] = {0, 1};
+  for (int copy = 0; copy < 2; ++copy)
+    OK(espalier_structures_append(structures, 3, offsets, children));
+  const int64_t shape[] = {6};
+  const int32_t words[] = {4, 6, -1, 4, 6, -1};
+  espalier_tensor field = {ESPALIER_I32, 1, shape, words};
+  OK(espalier_structures_set_field(structures, "word", &field));
+  for (uint32_t apart : {0, 1}) {
+    espalier_session_options options{};
+    options.struct_size = sizeof(options);
+    options.entry = "encode";
+    options.ablate = apart ? ESPALIER_SHARING : 0;
+    espalier_session *session = nullptr;
+    OK(espalier_session_create(module, weights, &options, &session));
+    espalier_result *result = nullptr;
+    OK(espalier_session_run(session, structures, nullptr, 0, &result));
+    espalier_result_destroy(result);
+    espalier_stats stats{};
+    stats.struct_size = sizeof(stats);
+    OK(espalier_session_stats(session, &stats));
+    EXPECT_EQ(stats.vertices, 6);
+    EXPECT_EQ(stats.evaluated_vertices, apart ? 6 : 3);
+    espalier_session_destroy(session);
+  }
+  espalier_structures_destroy(structures);
+  espalier_weights_destroy(weights);
+  espalier_module_destroy(module);
+}
+
 // A program built with an earlier, shorter header keeps running.
 TEST_F(CApiTest, ShorterStructsOfEarlierHeaders) {
   struct {

@@ -51,7 +51,7 @@ TEST(Module, AbiVersion) {
   tables.model.magic = ESPALIER_ABI_MAGIC;
   tables.model.abi_major = 3;
   expectFailure(&tables.model, ESPALIER_INCOMPATIBLE,
-                "compiled for ABI version 3.0, this runtime reads 2.0");
+                "compiled for ABI version 3.1, this runtime reads 2.0 to 2.1");
   tables.model.abi_major = 2;
   tables.model.abi_minor = 9;
   expectFailure(&tables.model, ESPALIER_INCOMPATIBLE, "2.9");
@@ -175,6 +175,14 @@ TEST(Module, DamagedTables) {
        [](auto &t) {
          t.classify.phases[2].step_count = 0;
          t.classify.phases[3].step_count = 1;
+       }},
+      {"multiplicities have rows 0 of 3 f32",
+       [](auto &t) {
+         bufferOf(t, "bias").kind = ESPALIER_BUFFER_MULTIPLICITY;
+       }},
+      {"multiplicities have rows 1 of 3 f32",
+       [](auto &t) {
+         bufferOf(t, "projection").kind = ESPALIER_BUFFER_MULTIPLICITY;
        }},
       {"it reads children of buffer",
        [](auto &t) { t.classify.phases[1].rows = ESPALIER_ROWS_VERTICES; }},

@@ -12,10 +12,14 @@
 // to 50 leaves, in batches of several sizes: the median of many runs after
 // warming up. With a field of types, also the tasks of all whole batches of
 // that size, what they would be by level, and their lower bound, on average.
+// For structures of a file also how many vertices are left if those that are
+// equal in their fields and children are one, on average over all whole
+// batches, and how long it takes to find them.
 //
 //===----------------------------------------------------------------------===//
 #include "graph/Forest.h"
 #include "io/Readers.h"
+#include "schedule/EqualVertices.h"
 #include "schedule/Schedule.h"
 #include "support/Error.h"
 #include "trace/Trace.h"
@@ -110,6 +114,39 @@ static void measure(const Forest &forest, int64_t structures, uint32_t arity,
               (long long)schedule.tasks(), times[times.size() / 2]);
 }
 
+/// Vertices that are equal in `fields`.
+static void measureEqual(const Forest &forest, int64_t structures,
+                         const std::vector<std::string> &fields) {
+  EqualVertices equal;
+  std::vector<double> times;
+  int64_t vertices = 0, left = 0;
+  for (int64_t k = 0; k + structures <= forest.structures(); k += structures) {
+    Forest batch = forest.slice(k, k + structures);
+    std::vector<VertexInput> inputs;
+    for (const std::string &field : fields)
+      inputs.push_back(
+          {batch.fields.at(field).data, sizeof(int32_t), true, true});
+    int64_t start = now();
+    equal.find(batch, inputs, {}, false);
+    times.push_back((double)(now() - start) /
+                    (double)std::max<int64_t>(batch.vertices(), 1));
+    vertices += batch.vertices();
+    for (int32_t count : equal.multiplicities())
+      left += count > 0;
+  }
+  if (times.empty())
+    return;
+  std::sort(times.begin(), times.end());
+  std::printf("%6lld structures %8lld vertices %8lld left (%4.1f %%), equal in",
+              (long long)structures,
+              (long long)(vertices / (int64_t)times.size()),
+              (long long)(left / (int64_t)times.size()),
+              100.0 * (double)left / (double)vertices);
+  for (const std::string &field : fields)
+    std::printf(" %s", field.c_str());
+  std::printf(", %.1f ns/vertex\n", times[times.size() / 2]);
+}
+
 int main(int argc, char **argv) {
   Forest forest;
   std::string field = argc > 3 ? argv[3] : "";
@@ -137,6 +174,13 @@ int main(int argc, char **argv) {
     for (int64_t structures : {1, 16, 32, 64, 256})
       if (!field.empty())
         countTasks(forest, structures, field, types);
+    // The words of a file alone, then with the labels of training.
+    std::vector<std::string> fields;
+    for (auto it = forest.fields.rbegin(); it != forest.fields.rend(); ++it) {
+      fields.push_back(it->first);
+      for (int64_t structures : {1, 16, 64, 256})
+        measureEqual(forest, structures, fields);
+    }
   } catch (const Error &error) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 1;

@@ -622,6 +622,7 @@ TEST_F(StructureTest, ErrorsOfTypes) {
             "field 'kind' is 5xf32, expected 5xi32 (the type of each vertex)");
   batch.append({{}, {}, {}, {}, {0, 1, 2, 3}});
   setKinds(batch, std::vector<int32_t>(10, 0));
+  batch.setField<double>("x", 1, random);
   EXPECT_NE(failureOf(ESPALIER_INVALID_ARGUMENT, run)
                 .find("structure 2: vertex 4 has 4 children"),
             std::string::npos);

@@ -370,6 +370,44 @@ TYPED_TEST(Training, Shapes) {
   this->expectTraining(this->batchOf({}), {}, 1);       // no structure at all
 }
 
+TYPED_TEST(Training, EqualVerticesTrainTheSame) {
+  this->tables.train.graphs[0].shared = 1;
+  for (uint32_t seed = 0; seed < 8; ++seed) {
+    SCOPED_TRACE(seed);
+    Batch batch = this->randomBatch(seed, 8, seed % 3 ? 12 : 60, seed % 2);
+    // Each structure a second time, with another target.
+    Batch twice = batch;
+    for (const Lists &lists : batch.structures)
+      twice.forest.append(lists);
+    for (int32_t word : batch.words)
+      twice.words.push_back(word);
+    for (const Lists &lists : batch.structures)
+      twice.structures.push_back(lists);
+    twice.setField();
+    this->expectTraining(twice, {ESPALIER_POLICY_BATCHED, 1 + seed % 3, false},
+                         2);
+    if (this->HasFatalFailure())
+      return;
+
+    auto weights =
+        std::make_shared<SharedWeights>(this->weightsOf(this->initialValues()));
+    auto train = this->session("train", weights);
+    train->run(twice.forest, this->inputs(twice));
+    espalier_stats stats = train->stats();
+    int64_t roots = 0;
+    for (const Lists &lists : batch.structures)
+      roots += !lists.empty();
+    ASSERT_EQ(stats.vertices, twice.forest.vertices());
+    // All are there twice, but what is at a root is told apart, as are its
+    // parents, which a root has where vertices are in any order.
+    ASSERT_LT(stats.evaluated_vertices, stats.vertices);
+    if (seed % 2 == 0) {
+      ASSERT_LE(stats.evaluated_vertices, batch.forest.vertices() + roots);
+    }
+    ASSERT_GE(stats.evaluated_vertices, 2 * roots);
+  }
+}
+
 TYPED_TEST(Training, BitsDependOnNothingButTheBatch) {
   // Enough rows that reductions, too, are worth several threads.
   std::vector<Batch> batches;

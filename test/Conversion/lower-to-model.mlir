@@ -386,6 +386,31 @@ func.func @narrow_rows(%g: !vertex.graph {nn.input = "g"}, %x: tensor<?x0xf32> {
 
 // -----
 
+// Multiplicities of vertices are the runtime's, one buffer for each graph and
+// element type; rows of structures stand for one each.
+// CHECK-LABEL: model.entry @multiplicities graphs ["g"] arities [0] shared [true] {
+// CHECK: %[[M:.*]] = model.buffer multiplicity "multiplicity" rows vertices of 0 : tensor<f32>
+// CHECK: %[[ONE:.*]] = model.buffer constant "constant" rows one of 0 = dense<1.000000e+00> : tensor<f32> : tensor<f32>
+// CHECK-NOT: multiplicity
+// CHECK: model.phase "sums" rows vertices of 0 {
+// CHECK-NEXT: model.sum_rows %[[M]] <row 0, 0 for 1> to %{{.*}} <shared 0, 0 for 1>
+// CHECK: model.phase "sums" rows structures of 0 {
+// CHECK-NEXT: model.sum_rows %[[ONE]] <shared 0, 0 for 1> to
+func.func @multiplicities(%g: !vertex.graph {nn.input = "g", vertex.shared},
+                          %x: tensor<?x8xf32> {nn.input = "x"})
+    -> (tensor<f32> {nn.output = "vertices"}, tensor<f32> {nn.output = "structures"},
+        tensor<?xf32> {nn.output = "again"}) {
+  %m = vertex.multiplicity %x : tensor<?x8xf32> -> tensor<?xf32>
+  %s = nn.sum_rows %m : tensor<?xf32>
+  %r = vertex.roots %g, %x : tensor<?x8xf32>
+  %n = vertex.multiplicity %r : tensor<?x8xf32> -> tensor<?xf32>
+  %t = nn.sum_rows %n : tensor<?xf32>
+  %again = vertex.multiplicity %m : tensor<?xf32> -> tensor<?xf32>
+  return %s, %t, %again : tensor<f32>, tensor<f32>, tensor<?xf32>
+}
+
+// -----
+
 // The reverse has a schedule of its own. What is pulled over it and an argument
 // is read where the caller has it; what is computed in the schedule of the one,
 // and read in that of the other, is brought into the caller's order, once.

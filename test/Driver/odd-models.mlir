@@ -11,7 +11,7 @@
 
 // ROWS-NOT: vertex.apply
 // ROWS: return
-// CHECK: model.entry @entry graphs ["g"] arities [17] {
+// CHECK: model.entry @entry graphs ["g"] arities [17]{{( shared \[true\])?}} {
 
 // States of rank 2 and 0, of integers, f64 and of no elements; child slot 16;
 // a matrix of no rows; pushes of a pulled and of a gathered value.

@@ -48,7 +48,7 @@
 // ALONE-NEXT: nn.yield
 
 // MODEL-NOT: {{ (nn|vertex|arith|math|scf|vector|func|tensor)\.}}
-// MODEL: model.entry @classify graphs ["trees"] arities [2] {
+// MODEL: model.entry @classify graphs ["trees"] arities [2] shared [true] {
 // MODEL: model.weight %{{.*}} row 0 for 6 columns [0, 8] for [4, 4]
 // MODEL: model.phase "leaves" rows leaves of 0 {
 // MODEL: model.phase "path" rows inner_tasks of 0 {

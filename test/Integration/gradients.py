@@ -12,9 +12,9 @@ import models
 
 # What espalier-compile can leave out (--ablate) without changing results.
 ABLATIONS = ["fusion", "specialization", "recomputation", "splitting",
-             "eager", "lazy"]
+             "eager", "lazy", "sharing"]
 # What espalier-run can.
-RUNTIME_ABLATIONS = ["elision", "streaming", "sub-batches"]
+RUNTIME_ABLATIONS = ["elision", "streaming", "sub-batches", "sharing"]
 
 # Of gradients along random directions, in float64.
 BOUND = 1e-6
@@ -25,7 +25,11 @@ SINGLE = 2e-4
 
 
 class Checker:
-    """Checks one model: `text` has an entry with a result `loss`."""
+    """Checks one model: `text` has an entry with a result `loss`. `shares` says
+    whether its gradient evaluates equal vertices, of which there must be some,
+    once."""
+
+    shares = True
 
     def __init__(self, name, text, folder):
         self.name, self.text, self.folder = name, text, folder
@@ -97,6 +101,22 @@ class Checker:
             name: results["gradient." + name].sum(axis=0) for name in weights
         }
 
+    def evaluated(self, library, weights, *options):
+        """How many vertices the gradient evaluates, and how many there are."""
+        path = self.path("stats.json")
+        options += ("--batch-size", "0", "--stats", path)
+        self.run(library, self.entry + ".gradient", weights, *options)
+        with open(path) as file:
+            stats = json.load(file)
+        return stats["evaluated_vertices"], stats["vertices"]
+
+    def check_sharing(self, library, weights):
+        evaluated, vertices = self.evaluated(library, weights)
+        if (evaluated < vertices) != self.shares:
+            self.fail(f"{evaluated} of {vertices} vertices are evaluated")
+        if self.evaluated(library, weights, "--ablate=sharing") != (vertices, vertices):
+            self.fail("with --ablate=sharing not all vertices are evaluated")
+
     def loss(self, library, weights):
         return self.run(library, self.entry, weights, "--batch-size", "0")["loss"].sum()
 
@@ -132,6 +152,7 @@ class Checker:
         for name in gradients:
             if again[name].tobytes() != gradients[name].tobytes():
                 self.fail(f"a second run gives other bits for {name}")
+        self.check_sharing(library, weights)
         for ablated in ABLATIONS:
             other = self.compile("f64", "--ablate=" + ablated)
             found = self.gradients(other, weights, "--batch-size", "0")
@@ -148,7 +169,10 @@ class Checker:
         leaves equals what was compiled."""
         weights = self.weights(seed, "<f8")
         ir = self.path("gradient.mlir")
-        models.call("espalier-opt", self.path("f64.mlir"), "--differentiate", "-o", ir)
+        models.call(
+            "espalier-opt", self.path("f64.mlir"), "--share-vertices",
+            "--differentiate", "-o", ir,
+        )
         models.write_safetensors(self.path("weights.safetensors"), weights)
         models.call(
             "espalier-interpret", ir, "--entry", self.entry + ".gradient",

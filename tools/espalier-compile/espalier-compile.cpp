@@ -81,7 +81,7 @@ static cl::list<std::string> trainWithout(
 static cl::list<std::string>
     ablate("ablate", cl::value_desc("OPTIMISATION"), cl::CommaSeparated,
            cl::desc("Switch optimisations off: fusion, specialization, "
-                    "recomputation, splitting, hoisting, eager, lazy"),
+                    "recomputation, splitting, hoisting, eager, lazy, sharing"),
            cl::cat(category));
 
 static LogicalResult fail(const Twine &message) {
@@ -165,7 +165,8 @@ static LogicalResult compile() {
       {"splitting", &options.split},
       {"hoisting", &options.hoist},
       {"eager", &options.eager},
-      {"lazy", &options.lazy}};
+      {"lazy", &options.lazy},
+      {"sharing", &options.share}};
   auto optimizationNames = [&] {
     return llvm::join(llvm::make_first_range(optimizations), ", ");
   };

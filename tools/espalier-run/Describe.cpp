@@ -187,6 +187,8 @@ static void describeGraph(std::ostream &out, const espalier_entry &entry,
   if (graph.type_field)
     out << ", " << graph.types << " types of vertices, in '" << graph.type_field
         << "'";
+  if (graph.shared)
+    out << ", equal vertices may be evaluated once";
   out << '\n';
 }
 

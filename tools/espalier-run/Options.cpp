@@ -30,6 +30,7 @@ static const std::map<std::string, uint32_t> kOptimisations = {
     {"elision", ESPALIER_ELISION},
     {"streaming", ESPALIER_STREAMING},
     {"sub-batches", ESPALIER_SUB_BATCHES},
+    {"sharing", ESPALIER_SHARING},
 };
 
 static const char kFooter[] =
@@ -323,7 +324,7 @@ std::optional<Options> parseOptions(int argc, char **argv) {
       ->check(CLI::Range(1, 1024));
   app.add_option("--ablate", ablate,
                  "Leave optimisations of the runtime out, for comparison: "
-                 "elision, streaming, sub-batches")
+                 "elision, streaming, sub-batches, sharing")
       ->group(execution)
       ->delimiter(',')
       ->transform(CLI::CheckedTransformer(kOptimisations));

@@ -117,8 +117,12 @@ void print(std::ostream &out, const Options &options, const Report &report,
       << countText(report.stats.tasks, "task", "tasks") << '\n'
       << "  vocabulary of " << countText(report.vocabulary, "token", "tokens")
       << (options.vocabulary.empty() ? ", built from the structures" : "")
-      << '\n'
-      << format("  %.6f s, %.1f structures/s, %.1f vertices/s\n",
+      << '\n';
+  if (report.stats.evaluated_vertices < report.vertices)
+    out << "  "
+        << countText(report.stats.evaluated_vertices, "vertex", "vertices")
+        << " evaluated; the others are equal to one of these\n";
+  out << format("  %.6f s, %.1f structures/s, %.1f vertices/s\n",
                 report.seconds,
                 (double)report.structures / std::max(report.seconds, 1e-9),
                 (double)report.vertices / std::max(report.seconds, 1e-9))
@@ -159,6 +163,7 @@ void writeStats(const Options &options, const Report &report) {
   json["batch_size"] = options.batchSize;
   json["structures"] = report.structures;
   json["vertices"] = report.vertices;
+  json["evaluated_vertices"] = stats.evaluated_vertices;
   json["batches"] = report.batches;
   json["tasks"] = stats.tasks;
   json["vocabulary"] = report.vocabulary;

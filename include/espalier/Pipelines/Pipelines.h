@@ -58,6 +58,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> lazy{*this, "lazy",
                     llvm::cl::desc("Batch lazy operators over all vertices"),
                     llvm::cl::init(true)};
+  Option<bool> share{*this, "share",
+                     llvm::cl::desc("Evaluate equal vertices once"),
+                     llvm::cl::init(true)};
   Option<unsigned> vectorBits{*this, "vector-bits",
                               llvm::cl::desc("Width of a vector register"),
                               llvm::cl::init(256)};

@@ -158,10 +158,10 @@ private:
     };
     auto field =
         cast_or_null<StringAttr>(attributeOf(vertex::kTypeFieldAttrName));
-    program.graphs.push_back({std::move(name),
-                              number(vertex::kArityAttrName, 0), reverseOf,
-                              number(vertex::kTypesAttrName, 1),
-                              field ? field.str() : std::string()});
+    program.graphs.push_back(
+        {std::move(name), number(vertex::kArityAttrName, 0), reverseOf,
+         number(vertex::kTypesAttrName, 1), field ? field.str() : std::string(),
+         bool(attributeOf(vertex::kSharedAttrName))});
   }
 
   LogicalResult bindResults() {
@@ -493,8 +493,9 @@ private:
               vertex::TasksOp, vertex::ReversedTasksOp,
               vertex::GatherParentRowsOp, vertex::GatherParentEdgeRowsOp,
               vertex::EdgeChildRowsOp, vertex::EdgeParentRowsOp,
-              vertex::ReduceEdgeRowsOp, vertex::ChildRowsOp, nn::MatmulOp,
-              nn::EmbeddingOp, nn::SumRowsOp, nn::OuterSumOp, nn::CombineRowsOp,
+              vertex::ReduceEdgeRowsOp, vertex::ChildRowsOp,
+              vertex::MultiplicityOp, nn::MatmulOp, nn::EmbeddingOp,
+              nn::SumRowsOp, nn::OuterSumOp, nn::CombineRowsOp,
               nn::UpdateRowsOp, func::ReturnOp, tensor::ConcatOp,
               tensor::ExtractSliceOp>(
             [&](auto known) { return lowerOp(known); })
@@ -579,6 +580,28 @@ private:
     else if (root.access == Access::caller)
       root.access = Access::caller_root;
     view(op->getResult(0)) = root;
+    return success();
+  }
+
+  /// Filled by the runtime, which may share rows of vertices, and no others.
+  LogicalResult lowerOp(vertex::MultiplicityOp op) {
+    Value result = op.getResult();
+    RankedTensorType row = rowOf(result.getType());
+    RowSpace space = running(result);
+    if (space.rows != Rows::vertices) {
+      int64_t one =
+          program.addBuffer(BufferKind::constant, "constant", RowSpace(), row);
+      program.buffers[one].value =
+          SplatElementsAttr::get(row, FloatAttr::get(row.getElementType(), 1));
+      view(result) = shared(one, result.getType());
+      return success();
+    }
+    auto [it, inserted] =
+        multiplicities.try_emplace({space.graph, row.getElementType()});
+    if (inserted)
+      it->second = program.addBuffer(BufferKind::multiplicity, "multiplicity",
+                                     space, row);
+    view(result) = rowOperand(it->second, result.getType());
     return success();
   }
 
@@ -1077,6 +1100,8 @@ private:
   /// there.
   llvm::DenseMap<Value, Operand> callerOrder;
   llvm::DenseMap<Value, Operand> destinations;
+  /// The buffers of multiplicities, by graph and element type.
+  llvm::DenseMap<std::pair<int64_t, Type>, int64_t> multiplicities;
   /// Whether a concatenation's pieces are made where it lies.
   llvm::DenseMap<Operation *, bool> inPlace;
 };

@@ -124,12 +124,14 @@ void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
   SmallVector<StringRef> graphNames;
   SmallVector<int64_t> arities, sources, types;
   SmallVector<StringRef> typeFields;
+  SmallVector<bool> areShared;
   for (const Graph &graph : graphs) {
     graphNames.push_back(graph.name);
     arities.push_back(graph.arity);
     sources.push_back(graph.reverseOf);
     types.push_back(graph.types);
     typeFields.push_back(graph.typeField);
+    areShared.push_back(graph.shared);
   }
   DenseI64ArrayAttr reverseOf;
   if (llvm::any_of(sources, [](int64_t source) { return source != 0; }))
@@ -140,10 +142,14 @@ void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
     typesAttr = builder.getDenseI64ArrayAttr(types);
     typeFieldsAttr = builder.getStrArrayAttr(typeFields);
   }
-  auto entry = model::EntryOp::create(builder, loc, builder.getStringAttr(name),
-                                      builder.getStrArrayAttr(graphNames),
-                                      builder.getDenseI64ArrayAttr(arities),
-                                      reverseOf, typesAttr, typeFieldsAttr);
+  DenseBoolArrayAttr shared;
+  if (llvm::is_contained(areShared, true))
+    shared = builder.getDenseBoolArrayAttr(areShared);
+  auto entry =
+      model::EntryOp::create(builder, loc, builder.getStringAttr(name),
+                             builder.getStrArrayAttr(graphNames),
+                             builder.getDenseI64ArrayAttr(arities), reverseOf,
+                             typesAttr, typeFieldsAttr, shared);
   builder.createBlock(&entry.getBody());
 
   llvm::DenseSet<int64_t> touched;

@@ -23,6 +23,8 @@ struct Graph {
   /// How many types of vertices there are, and the field that has them.
   int64_t types = 1;
   std::string typeField;
+  /// Whether equal vertices may share a row.
+  bool shared = false;
 };
 
 struct Buffer {

@@ -120,10 +120,11 @@ private:
       if (types > 1)
         field = string(
             cast<StringAttr>((*entry.getTypeFields())[number]).getValue());
+      bool shared = entry.getShared() && (*entry.getShared())[number];
       graphs.push_back(
           structure({string(cast<StringAttr>(graph).getValue()),
                      word(entry.getArities()[number]), word(reverseOf),
-                     word(types), word(0), field}));
+                     word(types), word(shared), field}));
     }
 
     SmallVector<model::BufferOp> ordered(

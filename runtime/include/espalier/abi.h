@@ -50,7 +50,7 @@ extern "C" {
 
 #define ESPALIER_ABI_MAGIC 0x4C505345u /* "ESPL" in memory */
 #define ESPALIER_ABI_MAJOR 2u
-#define ESPALIER_ABI_MINOR 0u
+#define ESPALIER_ABI_MINOR 1u
 
 /* Element types. Their numbers are part of the ABI. */
 enum {
@@ -64,7 +64,9 @@ enum {
   /* One row, not batched (a parameter, a constant). As a phase: a single row,
    * worked on once a call. */
   ESPALIER_ROWS_ONE = 0,
-  /* All V vertices of the batch, in schedule order. */
+  /* All V vertices of the batch, in schedule order. In a graph whose vertices
+   * are shared (see espalier_graph_desc), only those with a row of their own;
+   * of LEAVES, INNER, all TASKS and EDGES likewise. */
   ESPALIER_ROWS_VERTICES = 1,
   /* Vertices without children: rows [0, L) of the schedule (task 0). */
   ESPALIER_ROWS_LEAVES = 2,
@@ -107,6 +109,9 @@ enum {
   /* As PARAMETER, but zeros if the weights have nothing of its name: what an
    * optimiser remembers from call to call. Rows ONE. */
   ESPALIER_BUFFER_STATE = 6,
+  /* Filled by the runtime: how many of the caller's vertices have this row, 1
+   * where vertices are not shared. Rows VERTICES, one f32 or f64 each. */
+  ESPALIER_BUFFER_MULTIPLICITY = 7,
 };
 
 #define ESPALIER_MAX_RANK 4
@@ -313,7 +318,16 @@ typedef struct espalier_graph_desc {
   uint32_t reverse_of;
   /* How many types of vertices there are; 0 or 1: all are alike. */
   uint32_t types;
-  uint32_t reserved;
+  /* Not 0: vertices that are equal may share a row: of one type, with equal
+   * bytes in all that they read of the caller's, and with equal children. The
+   * entry then says right sums over vertices, by their MULTIPLICITY, and what
+   * it computes of a vertex depends on nothing else. Results with a row a
+   * vertex have one for all of the caller's.
+   * The runtime does so unless the entry tells vertices apart in other ways: it
+   * has the graph's reverse, an access by STRUCTURE, a result with rows
+   * VERTICES, or steps that read rows CALLER of other than arguments. Vertices
+   * that an access by ROOT_STRUCTURE can find share with no other. */
+  uint32_t shared;
   /* The i32 field of the structures that has each vertex's type, from 0 to
    * types - 1; null if all are alike. */
   const char *type_field;

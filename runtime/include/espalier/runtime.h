@@ -241,6 +241,10 @@ typedef enum espalier_optimisation {
   ESPALIER_STREAMING = 2,
   /* Rows of a phase or task are shared between threads. */
   ESPALIER_SUB_BATCHES = 4,
+  /* Of equal vertices (of one type, that read equal bytes of the arguments and
+   * have equal children) one is evaluated, where the model was compiled for
+   * that. The serial policy, the reference, evaluates them all. */
+  ESPALIER_SHARING = 8,
 } espalier_optimisation;
 
 typedef struct espalier_session_options {
@@ -272,7 +276,8 @@ ESPALIER_API espalier_status espalier_session_run(
     espalier_session *session, const espalier_structures *structures,
     const espalier_named_tensor *inputs, size_t input_count,
     espalier_result **out);
-/* Bytes of dynamic tensors that this batch needs (results included). */
+/* Bytes of dynamic tensors that this batch needs (results included) if no two
+ * of its vertices are equal, which depends on the arguments. */
 ESPALIER_API espalier_status espalier_session_bytes_needed(
     espalier_session *session, const espalier_structures *structures,
     int64_t *out);
@@ -318,6 +323,9 @@ typedef struct espalier_stats {
   /* Bytes of dynamic tensors: the largest batch, and what is allocated. */
   int64_t peak_bytes;
   int64_t allocated_bytes;
+  /* Of the vertices those that were evaluated; the others are equal to one of
+   * these (see ESPALIER_SHARING). */
+  int64_t evaluated_vertices;
 } espalier_stats;
 
 /* Counts and times of all runs since the last reset. */

@@ -142,6 +142,45 @@ void Program::noteNeeds(const espalier_phase &phase,
     (sumsIncoming(entry, step) ? graph.incomingEdges : graph.parents) = true;
 }
 
+/// Notes which rows in the caller's order `step` reads.
+void Program::noteReads(const espalier_phase &phase,
+                        const espalier_step &step) {
+  for (uint32_t o = 0; o < step.operand_count - step.result_count; ++o) {
+    const espalier_step_operand &operand = step.operands[o];
+    const espalier_buffer_desc &buffer = entry.buffers[operand.buffer];
+    if (buffer.rows != ESPALIER_ROWS_CALLER)
+      continue;
+    Graph &graph = graphs[buffer.graph];
+    if (buffer.kind != ESPALIER_BUFFER_INPUT)
+      graph.readsCallerRows = true;
+    if (operand.access != ESPALIER_ACCESS_CALLER)
+      continue; // By structures, which are not shared.
+    auto known = std::find_if(graph.reads.begin(), graph.reads.end(),
+                              [&](const VertexRead &other) {
+                                return other.buffer == operand.buffer;
+                              });
+    if (known == graph.reads.end())
+      known = graph.reads.insert(known, {operand.buffer, false, false});
+    known->atLeaves |= !isInnerRows(phase.rows);
+    known->atInner |= phase.rows != ESPALIER_ROWS_LEAVES;
+  }
+}
+
+/// Whether equal vertices of `graph` can share a row: nothing tells them apart
+/// but what was noted.
+bool Program::isShared(uint32_t graph) const {
+  bool shared = entry.graphs[graph].shared && !entry.graphs[graph].reverse_of &&
+                !graphs[graph].structuresOfRows &&
+                !graphs[graph].readsCallerRows;
+  for (uint32_t g = 0; g < entry.graph_count; ++g)
+    shared &= entry.graphs[g].reverse_of != graph + 1;
+  for (uint32_t b = 0; b < entry.buffer_count; ++b)
+    shared &= entry.buffers[b].kind != ESPALIER_BUFFER_OUTPUT ||
+              entry.buffers[b].rows != ESPALIER_ROWS_VERTICES ||
+              entry.buffers[b].graph != graph;
+  return shared;
+}
+
 /// Works out what `from` costs a row, or an edge.
 void Program::addCost(const espalier_step &from, Step &step, Phase &phase) {
   bool perEdge = from.over_edges || isReductionOfChildren(from.kind);
@@ -229,6 +268,7 @@ Program::Program(const espalier_entry &entry,
       }
       addCost(from, step, phase);
       noteNeeds(desc, from);
+      noteReads(desc, from);
       phase.isReduction |= isReduction(from.kind);
       for (uint32_t o = 0; o < from.operand_count; ++o)
         addOperand(from.operands[o],
@@ -239,6 +279,9 @@ Program::Program(const espalier_entry &entry,
     layOutScratch(desc, phase);
     phases.push_back(std::move(phase));
   }
+
+  for (uint32_t g = 0; g < entry.graph_count; ++g)
+    graphs[g].shared = isShared(g);
 
   for (uint32_t p = 0; p < entry.phase_count;) {
     uint32_t first = p, last = lastOfLoop(entry, p);

@@ -34,6 +34,13 @@ class PackedWeight;
 constexpr int64_t kBlockRows = 128;
 
 struct Program {
+  /// An argument with a row a vertex, and which vertices read theirs.
+  struct VertexRead {
+    uint32_t buffer;
+    bool atLeaves;
+    bool atInner;
+  };
+
   /// What the schedule of a graph must provide.
   struct Graph {
     /// Children a vertex can have, and whether leaves are asked for theirs.
@@ -45,6 +52,12 @@ struct Program {
     bool rootStructures = false;
     bool edges = false;
     bool incomingEdges = false;
+    /// Whether equal vertices share a row, and what tells them apart: arguments
+    /// with a row a vertex, which leaves or inner vertices read.
+    bool shared = false;
+    std::vector<VertexRead> reads;
+    /// Vertices are read in the caller's order after they were written in it.
+    bool readsCallerRows = false;
   };
 
   struct Operand {
@@ -138,6 +151,8 @@ private:
   void noteNeeds(const espalier_phase &phase, const espalier_step &step);
   void noteMeeting(const espalier_phase &phase,
                    const espalier_step_operand &operand);
+  void noteReads(const espalier_phase &phase, const espalier_step &step);
+  bool isShared(uint32_t graph) const;
   void addCost(const espalier_step &from, Step &step, Phase &phase);
   void addOperand(const espalier_step_operand &operand, bool written);
   void layOutScratch(const espalier_phase &desc, Phase &phase);

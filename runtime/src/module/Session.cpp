@@ -36,6 +36,9 @@ struct Session::Context {
   /// When changed weights were packed again; the same time twice if none were.
   int64_t packingBegin = 0;
   int64_t packingEnd = 0;
+  /// When results of equal vertices were copied.
+  int64_t spreadingBegin = 0;
+  int64_t spreadingEnd = 0;
   /// What the session has counted as allocated by this context.
   int64_t countedBytes = 0;
 
@@ -93,6 +96,8 @@ Session::Session(const Module &module, const espalier_entry &entry,
   // The reference policy is one vertex after another.
   if (options.policy == ESPALIER_POLICY_SERIAL || options.threads == 0)
     options.threads = 1;
+  if (options.policy == ESPALIER_POLICY_SERIAL)
+    options.ablate |= ESPALIER_SHARING;
   if (options.threads > 1)
     pool = std::make_unique<ThreadPool>(options.threads);
 }
@@ -189,12 +194,30 @@ VertexTypes Session::findTypes(const Forest &structures, uint32_t g) const {
   return {types, graph.types};
 }
 
-void Session::buildSchedule(BatchGraph &graph, const Forest &fieldsOf,
-                            uint32_t g) const {
+/// What vertices of graph `g` read of the arguments, which are bound.
+std::vector<VertexInput> Session::readsOf(const Context &context,
+                                          uint32_t g) const {
+  std::vector<VertexInput> inputs;
+  for (const Program::VertexRead &read : program.graphs[g].reads)
+    if (int64_t bytes = rowBytes(entry.buffers[read.buffer]))
+      inputs.push_back({context.views[read.buffer].base, bytes, read.atLeaves,
+                        read.atInner});
+  return inputs;
+}
+
+void Session::buildSchedule(Context &context, uint32_t g, bool share) const {
+  BatchGraph &graph = context.graphs[g];
   const Program::Graph &needs = program.graphs[g];
+  const Forest &fieldsOf = *context.graphs[sourceGraph(entry, g)].forest;
+  graph.shared = share && needs.shared;
   try {
-    graph.schedule.build(*graph.forest, needs.arity, options.policy,
-                         needs.leafChildren, findTypes(fieldsOf, g));
+    VertexTypes types = findTypes(fieldsOf, g);
+    if (graph.shared)
+      graph.equal.find(*graph.forest, readsOf(context, g), types,
+                       needs.rootStructures);
+    graph.schedule.build(
+        *graph.forest, needs.arity, options.policy, needs.leafChildren, types,
+        graph.shared ? graph.equal.representatives().data() : nullptr);
     if (needs.edges)
       graph.edges.build(*graph.forest, graph.schedule, needs.incomingEdges);
     if (needs.parents)
@@ -212,27 +235,31 @@ void Session::buildSchedule(BatchGraph &graph, const Forest &fieldsOf,
   }
 }
 
-void Session::buildGraphs(Context &context, const Forests &forests) const {
+void Session::setForests(Context &context, const Forests &forests) const {
   checkGraphNames(forests);
   for (uint32_t g = 0; g < entry.graph_count; ++g) {
     BatchGraph &graph = context.graphs[g];
-    const Forest *given;
     if (uint32_t source = entry.graphs[g].reverse_of) {
-      given = context.graphs[source - 1].forest;
-      reverseEdges(*given, graph.reversed);
+      reverseEdges(*context.graphs[source - 1].forest, graph.reversed);
       graph.forest = &graph.reversed;
     } else {
-      graph.forest = given = findForest(forests, g);
+      graph.forest = findForest(forests, g);
     }
-    buildSchedule(graph, *given, g);
   }
   checkStructureCounts(context);
 }
 
+/// With `share`, which needs the arguments, equal vertices share a row where
+/// the program lets them.
+void Session::buildSchedules(Context &context, bool share) const {
+  for (uint32_t g = 0; g < entry.graph_count; ++g)
+    buildSchedule(context, g, share);
+}
+
 void Session::checkStructureCounts(const Context &context) const {
   for (auto [one, other] : program.sameStructures) {
-    int64_t k = context.graphs[one].schedule.structures();
-    int64_t l = context.graphs[other].schedule.structures();
+    int64_t k = context.graphs[one].forest->structures();
+    int64_t l = context.graphs[other].forest->structures();
     if (k != l)
       fail(ESPALIER_INVALID_ARGUMENT,
            "graph '%s' has %lld structures and graph '%s' has %lld; entry '%s' "
@@ -253,10 +280,12 @@ int64_t Session::rowsOf(const espalier_buffer_desc &buffer,
   case ESPALIER_ROWS_INNER:
     return graph.schedule.vertices() - graph.schedule.leaves();
   case ESPALIER_ROWS_STRUCTURES:
-    return graph.schedule.structures();
+    return graph.forest->structures();
   case ESPALIER_ROWS_EDGES:
     return graph.edges.edges();
-  default: // ESPALIER_ROWS_VERTICES, ESPALIER_ROWS_CALLER
+  case ESPALIER_ROWS_CALLER:
+    return graph.forest->vertices();
+  default: // ESPALIER_ROWS_VERTICES
     return graph.schedule.vertices();
   }
 }
@@ -299,7 +328,8 @@ int64_t Session::planMemory(Context &context) const {
   for (uint32_t b = 0; b < entry.buffer_count; ++b) {
     const espalier_buffer_desc &buffer = entry.buffers[b];
     if (buffer.kind != ESPALIER_BUFFER_DYNAMIC &&
-        buffer.kind != ESPALIER_BUFFER_OUTPUT)
+        buffer.kind != ESPALIER_BUFFER_OUTPUT &&
+        buffer.kind != ESPALIER_BUFFER_MULTIPLICITY)
       continue;
     int64_t bytes;
     int64_t rows = rowsOf(buffer, context);
@@ -311,6 +341,9 @@ int64_t Session::planMemory(Context &context) const {
            (long long)rowBytes(buffer));
     if (buffer.kind == ESPALIER_BUFFER_OUTPUT)
       context.resultBytes += bytes;
+    else if (buffer.kind == ESPALIER_BUFFER_MULTIPLICITY)
+      context.placements.push_back(
+          {bytes, 0, std::max(entry.phase_count, 1u) - 1, 0});
     else
       context.placements.push_back({bytes,
                                     firstBeside(context, buffer.first_phase),
@@ -420,6 +453,7 @@ Results Session::placeBuffers(Context &context) const {
       view.base = static_cast<char *>(const_cast<void *>(buffer.data));
       break;
     case ESPALIER_BUFFER_DYNAMIC:
+    case ESPALIER_BUFFER_MULTIPLICITY:
       view.base = context.arena.data() + context.placements[placement++].offset;
       break;
     case ESPALIER_BUFFER_OUTPUT: {
@@ -440,6 +474,57 @@ Results Session::placeBuffers(Context &context) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Vertices that share a row
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+static void fillMultiplicities(const BatchGraph &graph, char *rows) {
+  T *values = reinterpret_cast<T *>(rows);
+  for (int64_t r = 0; r < graph.schedule.vertices(); ++r)
+    values[r] =
+        graph.shared
+            ? (T)graph.equal.multiplicities()[graph.schedule.vertexOfRow()[r]]
+            : T(1);
+}
+
+void Session::fillMultiplicities(const Context &context) const {
+  for (uint32_t b = 0; b < entry.buffer_count; ++b) {
+    const espalier_buffer_desc &buffer = entry.buffers[b];
+    if (buffer.kind != ESPALIER_BUFFER_MULTIPLICITY)
+      continue;
+    auto fill = buffer.dtype == ESPALIER_F32
+                    ? espalier::fillMultiplicities<float>
+                    : espalier::fillMultiplicities<double>;
+    fill(context.graphs[buffer.graph], context.views[b].base);
+  }
+}
+
+/// Copies results of vertices that stand for others to these.
+void Session::spreadResults(const Context &context, ThreadPool *ours) const {
+  constexpr int64_t kPartBytes = 1 << 20; // worth a thread's while
+  for (uint32_t b = 0; b < entry.buffer_count; ++b) {
+    const espalier_buffer_desc &buffer = entry.buffers[b];
+    if (buffer.kind != ESPALIER_BUFFER_OUTPUT ||
+        buffer.rows != ESPALIER_ROWS_CALLER ||
+        !context.graphs[buffer.graph].shared)
+      continue;
+    const std::vector<int32_t> &standsFor =
+        context.graphs[buffer.graph].equal.representatives();
+    int64_t vertices = (int64_t)standsFor.size(), bytes = rowBytes(buffer);
+    int64_t partRows = kPartBytes / std::max<int64_t>(bytes, 1) + 1;
+    char *rows = context.views[b].base;
+    forEachIndex(ours, (vertices + partRows - 1) / partRows,
+                 [&](unsigned, int64_t part) {
+                   int64_t end = std::min((part + 1) * partRows, vertices);
+                   for (int64_t v = part * partRows; v < end; ++v)
+                     if (standsFor[v] != v)
+                       std::memcpy(rows + v * bytes,
+                                   rows + standsFor[v] * bytes, bytes);
+                 });
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Running
 //===----------------------------------------------------------------------===//
 
@@ -455,10 +540,11 @@ Results Session::run(const Forests &forests, const Inputs &inputs) {
   int64_t start = now();
   ContextLease lease(*this);
   Context &context = *lease;
-  buildGraphs(context, forests);
-  int64_t scheduled = now();
+  setForests(context, forests);
   context.views.assign(entry.buffer_count, View{nullptr, 0, 0});
   bindInputs(context, inputs);
+  buildSchedules(context, !(options.ablate & ESPALIER_SHARING));
+  int64_t scheduled = now();
   planMemory(context);
 
   std::unique_lock<std::mutex> poolLock(poolMutex, std::defer_lock);
@@ -474,6 +560,7 @@ Results Session::run(const Forests &forests, const Inputs &inputs) {
   context.packingEnd = packed ? now() : context.packingBegin;
   weights.markWritten();
   Results results = placeBuffers(context);
+  fillMultiplicities(context);
   unsigned workers = ours ? options.threads : 1;
   for (unsigned w = 0; w < workers; ++w) {
     Worker &worker = context.workers[w];
@@ -491,13 +578,17 @@ Results Session::run(const Forests &forests, const Inputs &inputs) {
   Executor(program, context.graphs, context.views, zeros.data(),
            context.workers, ours, how)
       .run(context.streams, context.streamQueue);
+  context.spreadingBegin = now();
+  spreadResults(context, ours);
+  context.spreadingEnd = now();
   account(context, start, scheduled, workers);
   return results;
 }
 
 int64_t Session::bytesNeeded(const Forests &forests) {
   ContextLease lease(*this);
-  buildGraphs(*lease, forests);
+  setForests(*lease, forests);
+  buildSchedules(*lease, /*share=*/false);
   return planMemory(*lease);
 }
 
@@ -521,10 +612,12 @@ void Session::account(Context &context, int64_t start, int64_t scheduled,
                (double)phase.matmulFlopsPerEdge;
     }
   }
-  int64_t vertices = 0, tasks = 0;
+  int64_t vertices = 0, evaluated = 0, tasks = 0;
   for (uint32_t g = 0; g < entry.graph_count; ++g) {
-    if (!entry.graphs[g].reverse_of)
-      vertices += context.graphs[g].schedule.vertices();
+    if (!entry.graphs[g].reverse_of) {
+      vertices += context.graphs[g].forest->vertices();
+      evaluated += context.graphs[g].schedule.vertices();
+    }
     tasks += context.graphs[g].schedule.tasks();
   }
   int64_t end = now();
@@ -533,6 +626,7 @@ void Session::account(Context &context, int64_t start, int64_t scheduled,
   totals.runs += 1;
   totals.structures += context.graphs[0].schedule.structures();
   totals.vertices += vertices;
+  totals.evaluated_vertices += evaluated;
   totals.tasks += tasks;
   totals.total_seconds += (end - start) * 1e-9;
   totals.schedule_seconds += (scheduled - start) * 1e-9;
@@ -552,6 +646,12 @@ void Session::account(Context &context, int64_t start, int64_t scheduled,
     totals.copy_seconds +=
         (double)(context.packingEnd - context.packingBegin) * 1e-9;
   }
+  if (evaluated < vertices)
+    trace.append({{"copy to equal vertices", "run", context.spreadingBegin,
+                   context.spreadingEnd, vertices - evaluated, thread}},
+                 0);
+  totals.copy_seconds +=
+      (double)(context.spreadingEnd - context.spreadingBegin) * 1e-9;
   for (unsigned w = 0; w < workers; ++w) {
     const Worker &worker = context.workers[w];
     totals.copy_seconds += worker.times.copy * 1e-9;

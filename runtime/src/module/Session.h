@@ -88,9 +88,10 @@ private:
   const Forest *findForest(const Forests &forests, uint32_t graph) const;
   void checkGraphNames(const Forests &forests) const;
   VertexTypes findTypes(const Forest &fieldsOf, uint32_t g) const;
-  void buildSchedule(BatchGraph &graph, const Forest &fieldsOf,
-                     uint32_t g) const;
-  void buildGraphs(Context &context, const Forests &forests) const;
+  void setForests(Context &context, const Forests &forests) const;
+  std::vector<VertexInput> readsOf(const Context &context, uint32_t g) const;
+  void buildSchedule(Context &context, uint32_t g, bool share) const;
+  void buildSchedules(Context &context, bool share) const;
   void checkStructureCounts(const Context &context) const;
   int64_t rowsOf(const espalier_buffer_desc &buffer,
                  const Context &context) const;
@@ -101,6 +102,8 @@ private:
   void checkInputNames(const Inputs &inputs) const;
   void bindInputs(Context &context, const Inputs &inputs) const;
   Results placeBuffers(Context &context) const;
+  void fillMultiplicities(const Context &context) const;
+  void spreadResults(const Context &context, ThreadPool *pool) const;
   void account(Context &context, int64_t start, int64_t scheduled,
                unsigned workers);
 

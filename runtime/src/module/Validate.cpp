@@ -119,7 +119,8 @@ void EntryValidator::checkGraph(uint32_t g) {
 
 void EntryValidator::checkBuffer(const espalier_buffer_desc &buffer) {
   uint32_t rows = buffer.rows;
-  expect(buffer.kind <= ESPALIER_BUFFER_STATE, "unknown kind %u", buffer.kind);
+  expect(buffer.kind <= ESPALIER_BUFFER_MULTIPLICITY, "unknown kind %u",
+         buffer.kind);
   expect(buffer.dtype >= ESPALIER_F32 && buffer.dtype <= ESPALIER_I32,
          "unknown element type %u", buffer.dtype);
   expect(rows <= ESPALIER_ROWS_STRUCTURES || rows == ESPALIER_ROWS_EDGES,
@@ -148,6 +149,13 @@ void EntryValidator::checkBuffer(const espalier_buffer_desc &buffer) {
                buffer.last_phase < entry.phase_count,
            "it lives in phases [%u, %u] of %u", buffer.first_phase,
            buffer.last_phase, entry.phase_count);
+    break;
+  case ESPALIER_BUFFER_MULTIPLICITY:
+    expect(rows == ESPALIER_ROWS_VERTICES && buffer.row_elements == 1 &&
+               buffer.dtype != ESPALIER_I32,
+           "multiplicities have rows %u of %lld %s, expected one float a "
+           "vertex",
+           rows, (long long)buffer.row_elements, dtypeName(buffer.dtype));
     break;
   }
   // Parameters and states are looked up by name in the same weights.
@@ -407,7 +415,8 @@ void EntryValidator::checkOperand(uint32_t p, const espalier_step &step,
          "a reduction cannot use scratch buffer %u", operand.buffer);
   if (isWritten(step, o)) {
     expect(buffer.kind != ESPALIER_BUFFER_INPUT &&
-               buffer.kind != ESPALIER_BUFFER_CONSTANT,
+               buffer.kind != ESPALIER_BUFFER_CONSTANT &&
+               buffer.kind != ESPALIER_BUFFER_MULTIPLICITY,
            "it writes buffer %u, which is constant", operand.buffer);
     writtenIn[operand.buffer] = p + 1;
     hasDistinctIds[operand.buffer] =

@@ -14,6 +14,7 @@
 
 #include "graph/Forest.h"
 #include "schedule/EdgeTable.h"
+#include "schedule/EqualVertices.h"
 #include "schedule/Schedule.h"
 
 namespace espalier {
@@ -23,6 +24,9 @@ struct BatchGraph {
   const Forest *forest = nullptr;
   /// Of a graph that is another one with its edges turned round.
   Forest reversed;
+  /// Whether equal vertices share a row, and which do.
+  bool shared = false;
+  EqualVertices equal;
   Schedule schedule;
   /// Only built if the program asks for it.
   EdgeTable edges;

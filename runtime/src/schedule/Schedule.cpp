@@ -35,7 +35,7 @@ bool Schedule::levelsInOnePass(const Forest &forest, uint32_t arity) {
   const int32_t *children = forest.children.data();
   int32_t *level = levels.data();
   bool childrenFirst = true;
-  for (int64_t v = 0; v < vertexCount; ++v) {
+  for (int64_t v = 0; v < forest.vertices(); ++v) {
     int64_t begin = offsets[v], end = offsets[v + 1];
     if (arity != 0 && end - begin > (int64_t)arity)
       failArity(forest, v, arity);
@@ -58,7 +58,7 @@ bool Schedule::levelsInOnePass(const Forest &forest, uint32_t arity) {
 /// Computes levels of vertices in any order: a vertex enters the queue when
 /// its last child has left it.
 void Schedule::levelsByKahn(const Forest &forest) {
-  int64_t count = vertexCount;
+  int64_t count = forest.vertices();
   levels.assign(count, 0);
   waiting.assign(count, 0);
   queue.resize(count);
@@ -88,7 +88,7 @@ void Schedule::levelsByKahn(const Forest &forest) {
 }
 
 void Schedule::assignLevels(const Forest &forest, uint32_t arity) {
-  levels.resize(vertexCount);
+  levels.resize(forest.vertices());
   if (!levelsInOnePass(forest, arity))
     levelsByKahn(forest);
 }
@@ -96,7 +96,7 @@ void Schedule::assignLevels(const Forest &forest, uint32_t arity) {
 void Schedule::assignTypedTasks(const Forest &forest, uint32_t arity,
                                 VertexTypes types) {
   if (arity != 0)
-    for (int64_t v = 0; v < vertexCount; ++v)
+    for (int64_t v = 0; v < forest.vertices(); ++v)
       if (forest.childOffsets[v + 1] - forest.childOffsets[v] > (int64_t)arity)
         failArity(forest, v, arity);
   typed.assign(forest, types);
@@ -108,10 +108,13 @@ void Schedule::assignTypedTasks(const Forest &forest, uint32_t arity,
 
 /// Gives tasks their rows: those of leaves first, then type by type.
 void Schedule::layOutTasks(const std::vector<int32_t> &taskOf,
-                           int64_t leafTasks, uint32_t types) {
+                           const int32_t *representatives, int64_t leafTasks,
+                           uint32_t types) {
   // First the sizes.
   taskRows.clear();
-  for (int64_t v = 0; v < vertexCount; ++v) {
+  for (int64_t v = 0; v < (int64_t)taskOf.size(); ++v) {
+    if (representatives && representatives[v] != v)
+      continue;
     if (taskOf[v] >= (int32_t)taskRows.size())
       taskRows.resize(taskOf[v] + 1, Task{0, 0});
     ++taskRows[taskOf[v]].end;
@@ -136,21 +139,29 @@ void Schedule::layOutTasks(const std::vector<int32_t> &taskOf,
         place(t);
     innerRows[type].end = row;
   }
+  rowCount = row;
   innerTask = leafTasks;
 }
 
-/// A stable counting sort of the vertices by task.
-void Schedule::fillRows(const std::vector<int32_t> &taskOf) {
+/// A stable counting sort, by task, of the vertices with a row of their own.
+void Schedule::fillRows(const std::vector<int32_t> &taskOf,
+                        const int32_t *representatives) {
   nextRows.resize(taskRows.size());
   for (size_t t = 0; t < taskRows.size(); ++t)
     nextRows[t] = taskRows[t].begin;
-  vertexOfRows.resize(vertexCount);
-  rowOfVertices.resize(vertexCount);
-  for (int64_t v = 0; v < vertexCount; ++v) {
+  int64_t count = (int64_t)taskOf.size();
+  vertexOfRows.resize(rowCount);
+  rowOfVertices.resize(count);
+  for (int64_t v = 0; v < count; ++v) {
+    if (representatives && representatives[v] != v)
+      continue;
     int32_t r = nextRows[taskOf[v]]++;
     rowOfVertices[v] = r;
     vertexOfRows[r] = (int32_t)v;
   }
+  if (representatives)
+    for (int64_t v = 0; v < count; ++v)
+      rowOfVertices[v] = rowOfVertices[representatives[v]];
 }
 
 /// Makes every row a task.
@@ -172,7 +183,7 @@ void Schedule::splitTasks() {
 void Schedule::fillChildTable(const Forest &forest, bool leafChildren) {
   const int64_t *offsets = forest.childOffsets.data();
   firstTableRow = leafChildren ? 0 : leafCount;
-  int64_t tableRows = vertexCount - firstTableRow;
+  int64_t tableRows = rowCount - firstTableRow;
   childTable.resize(tableRows * slots);
   for (int64_t i = 0; i < tableRows; ++i) {
     int32_t v = vertexOfRows[firstTableRow + i];
@@ -198,8 +209,7 @@ void Schedule::fillRoots(const Forest &forest) {
 
 void Schedule::build(const Forest &forest, uint32_t arity,
                      espalier_policy policy, bool leafChildren,
-                     VertexTypes types) {
-  vertexCount = forest.vertices();
+                     VertexTypes types, const int32_t *representatives) {
   slots = arity;
   bool hasTypes = types.count > 1;
   taskTypes.clear();
@@ -210,9 +220,10 @@ void Schedule::build(const Forest &forest, uint32_t arity,
     assignLevels(forest, arity);
   }
   const std::vector<int32_t> &taskOf = hasTypes ? typed.taskOfVertex() : levels;
-  layOutTasks(taskOf, hasTypes ? typed.leafTasks() : vertexCount > 0,
+  layOutTasks(taskOf, representatives,
+              hasTypes ? typed.leafTasks() : forest.vertices() > 0,
               hasTypes ? types.count : 1);
-  fillRows(taskOf);
+  fillRows(taskOf, representatives);
   if (policy == ESPALIER_POLICY_SERIAL)
     splitTasks();
   fillChildTable(forest, leafChildren);
@@ -226,14 +237,14 @@ void Schedule::build(const Forest &forest, uint32_t arity,
 void Schedule::buildParents() {
   // In compressed rows: count, sum, fill, by which every start moves to the
   // place of the one before.
-  parentSlotOffsets.assign(vertexCount + 2, 0);
-  int64_t tableRows = vertexCount - firstTableRow;
+  parentSlotOffsets.assign(rowCount + 2, 0);
+  int64_t tableRows = rowCount - firstTableRow;
   for (int32_t child : childTable)
     if (child >= 0)
       ++parentSlotOffsets[child + 2];
-  for (int64_t r = 0; r < vertexCount; ++r)
+  for (int64_t r = 0; r < rowCount; ++r)
     parentSlotOffsets[r + 2] += parentSlotOffsets[r + 1];
-  parentSlotTable.resize(parentSlotOffsets[vertexCount + 1]);
+  parentSlotTable.resize(parentSlotOffsets[rowCount + 1]);
   for (int64_t i = 0; i < tableRows; ++i)
     for (uint32_t slot = 0; slot < slots; ++slot) {
       int32_t child = childTable[slot * tableRows + i];
@@ -244,7 +255,7 @@ void Schedule::buildParents() {
 }
 
 void Schedule::buildStructures(const Forest &forest) {
-  structureOfRows.resize(vertexCount);
+  structureOfRows.resize(rowCount);
   for (int64_t k = 0; k < structures(); ++k)
     for (int64_t v = forest.structureOffsets[k];
          v < forest.structureOffsets[k + 1]; ++v)
@@ -252,7 +263,7 @@ void Schedule::buildStructures(const Forest &forest) {
 }
 
 void Schedule::buildRootStructures() {
-  rootStructureOfRows.assign(vertexCount, -1);
+  rootStructureOfRows.assign(rowCount, -1);
   for (int64_t k = 0; k < structures(); ++k)
     if (rootRows[k] >= 0)
       rootStructureOfRows[rootRows[k]] = (int32_t)k;

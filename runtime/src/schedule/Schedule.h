@@ -13,6 +13,11 @@
 // the highest child), and within a level by their number. Under the batched
 // policy a level is a task, under the serial policy every row is.
 //
+// Where equal vertices are shared (EqualVertices), a vertex that another one
+// stands for has no row of its own but that one's; rows are those of the
+// others. Equal vertices have equal levels, and become ready at the same time,
+// so they are in one task whatever the policy.
+//
 // With types, tasks are those of TypedTasks, of one type each. Leaves are
 // sorted by type; then come all inner vertices of the first type, task after
 // task, then those of the next. So a task is a range of rows, and a type's
@@ -55,13 +60,16 @@ public:
   /// `arity` slots; a vertex with more children is an error, unless arity is
   /// 0: then children only order the vertices. It has the rows of leaves, all
   /// absent, only if `leafChildren` asks for them. `types` are valid, too; all
-  /// vertices are alike if there are fewer than two.
+  /// vertices are alike if there are fewer than two. `representatives` has for
+  /// each vertex the one that stands for it; without, each does so itself.
   void build(const Forest &forest, uint32_t arity, espalier_policy policy,
-             bool leafChildren, VertexTypes types = {});
+             bool leafChildren, VertexTypes types = {},
+             const int32_t *representatives = nullptr);
 
-  int64_t vertices() const { return vertexCount; }
+  /// Vertices with a row of their own.
+  int64_t vertices() const { return rowCount; }
   int64_t structures() const { return (int64_t)rootRows.size(); }
-  /// Vertices without a present child; they have rows [0, leaves()).
+  /// Those of them without a present child; they have rows [0, leaves()).
   int64_t leaves() const { return leafCount; }
 
   /// Task t has rows [taskBegin(t), taskEnd(t)), all of type taskType(t).
@@ -77,12 +85,12 @@ public:
   RowRange leavesOf(uint32_t type) const { return leafRows[type]; }
   RowRange innerOf(uint32_t type) const { return innerRows[type]; }
 
-  /// For each row its vertex, and the other way round.
+  /// For each row its vertex, and for each vertex of the forest its row.
   const int32_t *vertexOfRow() const { return vertexOfRows.data(); }
   const int32_t *rowOfVertex() const { return rowOfVertices.data(); }
   /// From `row` on, the row of each row's child in `slot`, or -1.
   const int32_t *childRows(uint32_t slot, int64_t row) const {
-    return childTable.data() + slot * (vertexCount - firstTableRow) +
+    return childTable.data() + slot * (rowCount - firstTableRow) +
            (row - firstTableRow);
   }
   /// For each structure its last vertex as row and as vertex; -1 if it has no
@@ -92,7 +100,9 @@ public:
 
   /// Tables that few programs need, for the forest of the last `build`. Each
   /// keeps its memory, too. Parents are those that have the vertex in a slot of
-  /// the child table.
+  /// the child table. Shared vertices are part of many structures, and may be
+  /// the root of many: these two tables are for vertices, and for roots, that
+  /// are not shared.
   void buildParents();
   void buildStructures(const Forest &forest);
   void buildRootStructures();
@@ -123,14 +133,16 @@ private:
   void levelsByKahn(const Forest &forest);
   void assignTypedTasks(const Forest &forest, uint32_t arity,
                         VertexTypes types);
-  void layOutTasks(const std::vector<int32_t> &taskOf, int64_t leafTasks,
+  void layOutTasks(const std::vector<int32_t> &taskOf,
+                   const int32_t *representatives, int64_t leafTasks,
                    uint32_t types);
   void splitTasks();
-  void fillRows(const std::vector<int32_t> &taskOf);
+  void fillRows(const std::vector<int32_t> &taskOf,
+                const int32_t *representatives);
   void fillChildTable(const Forest &forest, bool leafChildren);
   void fillRoots(const Forest &forest);
 
-  int64_t vertexCount = 0;
+  int64_t rowCount = 0;
   int64_t leafCount = 0;
   int64_t innerTask = 0;
   int64_t firstTableRow = 0;

@@ -74,14 +74,20 @@ model.entry @step_outside_of_phase graphs [] arities [] {
 
 // -----
 
-// expected-error @+1 {{expects an arity, and what it is the reverse of, for each of its 2 graphs}}
+// expected-error @+1 {{expects an arity, what it is the reverse of, and whether it is shared, for each of its 2 graphs}}
 model.entry @arities graphs ["a", "b"] arities [1] {
 }
 
 // -----
 
-// expected-error @+1 {{expects an arity, and what it is the reverse of, for each of its 2 graphs}}
+// expected-error @+1 {{expects an arity, what it is the reverse of, and whether it is shared, for each of its 2 graphs}}
 model.entry @reverses graphs ["a", "b"] arities [1, 1] reverse_of [0] {
+}
+
+// -----
+
+// expected-error @+1 {{expects an arity, what it is the reverse of, and whether it is shared, for each of its 2 graphs}}
+model.entry @shared graphs ["a", "b"] arities [1, 1] shared [true] {
 }
 
 // -----

@@ -49,6 +49,12 @@ model.entry @classify graphs ["trees"] arities [2] {
 }
 
 // Several graphs, one of them another's reverse, and readouts.
+// CHECK-LABEL: model.entry @shared graphs ["a", "b"] arities [1, 2] shared [true, false] {
+// CHECK-NEXT: model.buffer multiplicity "many" rows vertices of 0 : tensor<f32>
+model.entry @shared graphs ["a", "b"] arities [1, 2] shared [true, false] {
+  %0 = model.buffer multiplicity "many" rows vertices of 0 : tensor<f32>
+}
+
 // CHECK-LABEL: model.entry @graphs graphs ["a", "b", "a reversed"] arities [1, 2, 1] reverse_of [0, 0, 1] {
 model.entry @graphs graphs ["a", "b", "a reversed"] arities [1, 2, 1] reverse_of [0, 0, 1] {
   // CHECK: %[[X:.*]] = model.buffer input

@@ -241,3 +241,47 @@ func.func @typed(%g: !vertex.graph, %ids: tensor<?xi32>,
   %l = nn.sum %h : tensor<?x8xf32>
   return %l : tensor<?xf32>
 }
+
+// -----
+
+// A loss of vertices that may share rows counts each row as often as there are
+// vertices; one of structures does not.
+vertex.func @f(%b: tensor<8xf32>) arity(0) {
+  %x = vertex.pull "x" : tensor<8xf32>
+  %0 = arith.mulf %x, %b : tensor<8xf32>
+  vertex.push "h" %0 : tensor<8xf32>
+}
+// CHECK-LABEL: func.func @shared.gradient(
+// CHECK: %[[LOSSES:.*]] = nn.sum %{{.*}} : tensor<?x8xf32>
+// CHECK: %[[M:.*]] = vertex.multiplicity %[[LOSSES]] : tensor<?xf32> -> tensor<?xf32>
+// CHECK: %[[WEIGHTED:.*]] = arith.mulf %[[LOSSES]], %[[M]]
+// CHECK: %[[LOSS:.*]] = nn.sum_rows %[[WEIGHTED]]
+// CHECK: %[[ONES:.*]] = nn.elementwise(%[[WEIGHTED]], %{{.*}})
+// CHECK: arith.mulf %[[ONES]], %[[M]]
+// CHECK: return %[[LOSS]]
+func.func @shared(%g: !vertex.graph {vertex.shared}, %x: tensor<?x8xf32>, %b: tensor<8xf32> {nn.param = "b"})
+    -> (tensor<?xf32> {nn.output = "loss"}) {
+  %h = vertex.apply @f(%b) over %g pull("x" = %x) -> "h"
+      : (tensor<8xf32>), (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %l = nn.sum %h : tensor<?x8xf32>
+  return %l : tensor<?xf32>
+}
+
+// -----
+
+vertex.func @f(%b: tensor<8xf32>) arity(0) {
+  %x = vertex.pull "x" : tensor<8xf32>
+  %0 = arith.mulf %x, %b : tensor<8xf32>
+  vertex.push "h" %0 : tensor<8xf32>
+}
+// CHECK-LABEL: func.func @structures.gradient(
+// CHECK-NOT: vertex.multiplicity
+// CHECK: return
+func.func @structures(%g: !vertex.graph {vertex.shared}, %x: tensor<?x8xf32>, %b: tensor<8xf32> {nn.param = "b"})
+    -> (tensor<?xf32> {nn.output = "loss"}) {
+  %h = vertex.apply @f(%b) over %g pull("x" = %x) -> "h"
+      : (tensor<8xf32>), (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %r = vertex.roots %g, %h : tensor<?x8xf32>
+  %l = nn.sum %r : tensor<?x8xf32>
+  return %l : tensor<?xf32>
+}

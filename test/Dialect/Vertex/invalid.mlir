@@ -1000,3 +1000,27 @@ func.func @t1_of_types(%g: !vertex.graph, %l: tensor<?x8xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @h1(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{[H1] expects to give a batch of floats, but gives 'tensor<?xi32>'}}
+  %m = vertex.multiplicity %x : tensor<?x8xf32> -> tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @h1_rank(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{[H1] expects to give a batch of floats, but gives 'tensor<?x8xf32>'}}
+  %m = vertex.multiplicity %x : tensor<?x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @multiplicity_of_one_row(%x: tensor<8xf32>) {
+  // expected-error @+1 {{expects rows (a leading dynamic dimension, the others static), but got 'tensor<8xf32>'}}
+  %m = vertex.multiplicity %x : tensor<8xf32> -> tensor<?xf32>
+  return
+}

@@ -97,6 +97,13 @@ func.func @apply_adjoint(%g: !vertex.graph, %W: tensor<4xf32>, %h: tensor<?x4xf3
   return %dW : tensor<4xf32>
 }
 
+// CHECK-LABEL: func.func @multiplicity
+func.func @multiplicity(%x: tensor<?x4xf32>) -> tensor<?xf64> {
+  // CHECK: vertex.multiplicity %{{.*}} : tensor<?x4xf32> -> tensor<?xf64>
+  %m = vertex.multiplicity %x : tensor<?x4xf32> -> tensor<?xf64>
+  return %m : tensor<?xf64>
+}
+
 // CHECK-LABEL: func.func @at_roots
 func.func @at_roots(%g: !vertex.graph, %d: tensor<?x4xf32>) -> tensor<?x4xf32> {
   // CHECK: vertex.at_roots %{{.*}}, %{{.*}} : tensor<?x4xf32>

@@ -42,9 +42,10 @@ void ModelDialect::initialize() {
 LogicalResult EntryOp::verify() {
   size_t graphs = getGraphs().size();
   if (getArities().size() != graphs ||
-      (getReverseOf() && getReverseOf()->size() != graphs))
-    return emitOpError("expects an arity, and what it is the reverse of, for "
-                       "each of its ")
+      (getReverseOf() && getReverseOf()->size() != graphs) ||
+      (getShared() && getShared()->size() != graphs))
+    return emitOpError("expects an arity, what it is the reverse of, and "
+                       "whether it is shared, for each of its ")
            << graphs << " graphs";
   if ((getTypes() && getTypes()->size() != graphs) ||
       (getTypeFields() && getTypeFields()->size() != graphs) ||

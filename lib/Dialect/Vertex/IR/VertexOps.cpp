@@ -671,6 +671,17 @@ static LogicalResult verifyRows(Operation *op, Value rows) {
 LogicalResult RootsOp::verify() { return verifyRows(*this, getRows()); }
 LogicalResult AtRootsOp::verify() { return verifyRows(*this, getRows()); }
 
+LogicalResult MultiplicityOp::verify() {
+  if (failed(verifyRows(*this, getRows())))
+    return failure();
+  auto type = cast<RankedTensorType>(getType());
+  if (isRowsType(type) && type.getRank() == 1 &&
+      isa<FloatType>(type.getElementType()))
+    return success();
+  return emitOpError("[H1] expects to give a batch of floats, but gives ")
+         << type;
+}
+
 void RootsOp::buildAdjoint(OpBuilder &builder, nn::Adjoints &adjoints) {
   if (adjoints.wants(getRows()))
     adjoints.add(getRows(), AtRootsOp::create(builder, getLoc(), getGraph(),

@@ -26,6 +26,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SavedValues.h"
+#include "WeightedRows.h"
 
 #include "espalier/Dialect/Vertex/IR/Vertex.h"
 #include "espalier/Dialect/Vertex/Transforms/Passes.h"
@@ -817,13 +818,17 @@ private:
     return std::nullopt;
   }
 
-  /// Starts with an adjoint of 1; the loss of a batch is the sum of its rows.
+  /// Starts with an adjoint of 1; the loss of a batch is the sum of its rows,
+  /// each as often as there are vertices that share it.
   Value seed(Value loss) {
     Location loc = gradient.getLoc();
-    Value sum = loss;
+    Value weighted = loss, sum = loss;
     if (isRowsType(loss.getType())) {
       adjoints.ask(loss);
-      sum = nn::SumRowsOp::create(builder, loc, loss);
+      if (hasSharedVertices(gradient) && !isOfStructures(loss))
+        weighted = weighRows(builder, loc, loss);
+      adjoints.ask(weighted);
+      sum = nn::SumRowsOp::create(builder, loc, weighted);
     }
     adjoints.ask(sum);
     auto type = cast<RankedTensorType>(sum.getType());
@@ -832,6 +837,8 @@ private:
     adjoints.add(sum, arith::ConstantOp::create(builder, loc, one));
     if (sum != loss)
       (void)adjoints.visit(sum.getDefiningOp());
+    if (weighted != loss)
+      (void)adjoints.visit(weighted.getDefiningOp());
     return sum;
   }
 

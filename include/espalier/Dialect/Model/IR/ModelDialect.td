@@ -62,7 +62,8 @@ def Model_BufferKind : I32EnumAttr<"BufferKind", "what a buffer is", [
     I32EnumAttrCase<"dynamic", 3>,
     I32EnumAttrCase<"scratch", 4>,
     I32EnumAttrCase<"constant", 5>,
-    I32EnumAttrCase<"state", 6>]> {
+    I32EnumAttrCase<"state", 6>,
+    I32EnumAttrCase<"multiplicity", 7>]> {
   let cppNamespace = "::espalier::model";
 }
 

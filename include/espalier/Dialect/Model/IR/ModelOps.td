@@ -25,6 +25,8 @@ def Model_EntryOp : Model_Op<"entry", [
     `types` says of each how many types of vertices it has, and `by` the field
     of its structures that has them, "" where all are alike; without them all
     are alike in every graph.
+    `shared` says of each graph whether its equal vertices may share a row;
+    without it none may.
 
     ```mlir
     model.entry @tag graphs ["words", "words reversed"] arities [1, 1]
@@ -37,11 +39,13 @@ def Model_EntryOp : Model_Op<"entry", [
                        DenseI64ArrayAttr:$arities,
                        OptionalAttr<DenseI64ArrayAttr>:$reverse_of,
                        OptionalAttr<DenseI64ArrayAttr>:$types,
-                       OptionalAttr<StrArrayAttr>:$type_fields);
+                       OptionalAttr<StrArrayAttr>:$type_fields,
+                       OptionalAttr<DenseBoolArrayAttr>:$shared);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `graphs` $graphs `arities` $arities
     (`reverse_of` $reverse_of^)? (`types` $types^ `by` $type_fields)?
+    (`shared` $shared^)?
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;

@@ -48,6 +48,8 @@ constexpr llvm::StringLiteral kArityAttrName = "vertex.arity";
 /// the field of the structures that has each vertex's.
 constexpr llvm::StringLiteral kTypesAttrName = "vertex.types";
 constexpr llvm::StringLiteral kTypeFieldAttrName = "vertex.type_field";
+/// Set by `share-vertices` on a graph whose equal vertices may share a row.
+constexpr llvm::StringLiteral kSharedAttrName = "vertex.shared";
 } // namespace espalier::vertex
 
 #include "espalier/Dialect/Vertex/IR/VertexDialect.h.inc"

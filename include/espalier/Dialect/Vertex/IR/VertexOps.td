@@ -391,6 +391,28 @@ def Vertex_RootsOp : Vertex_Op<"roots", [Pure,
   let hasCanonicalizer = 1;
 }
 
+def Vertex_MultiplicityOp : Vertex_Op<"multiplicity", [Pure]> {
+  let summary = "For each row, how many rows of the caller it stands for.";
+  let description = [{
+    1, unless the runtime evaluates equal vertices once (`share-vertices`): then
+    one of them stands for all. A sum over vertices has to be weighted by it,
+    and that is what it is for; no other result may depend on it. Rows of
+    structures stand for one structure each.
+
+    Constraints: (H1) the result is a batch of floats.
+
+    ```mlir
+    %m = vertex.multiplicity %losses : tensor<?xf32> -> tensor<?xf32>
+    %weighted = arith.mulf %losses, %m : tensor<?xf32>
+    %loss = nn.sum_rows %weighted : tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$rows);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$rows attr-dict `:` type($rows) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Vertex_AtRootsOp : Vertex_Op<"at_roots", [Pure,
     AllTypesMatch<["rows", "result"]>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
