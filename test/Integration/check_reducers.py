@@ -1,7 +1,7 @@
 # check_reducers.py FOLDER: networks whose vertices have 0, 1, 2 and 17 children in
-# one batch, next to empty slots and repeated children, and which look two ids up
-# in one table: against NumPy in float64 and the interpreter; and the gradients of
-# their losses against finite differences.
+# one batch, next to empty slots and repeated children; which look two ids up in one
+# table; and parts of which have no columns: against NumPy in float64 and the
+# interpreter; and the gradients of their losses against finite differences.
 
 import random
 import sys
@@ -106,8 +106,51 @@ func.func @loss(%g: !vertex.graph {nn.input = "graphs"},
 }
 """
 
+# Tables, weights and a state without columns or rows are summed up to nothing, and
+# have nothing for a gradient.
+NO_COLUMNS = """
+vertex.func @f(%Z: tensor<0x4xf64>, %Y: tensor<3x0xf64>, %b: tensor<0xf64>, %U: tensor<4x4xf64>)
+    state(tensor<4xf64>, tensor<0xf64>) arity(2) {
+  %x = vertex.pull "x" : tensor<3xf64>
+  %none = vertex.pull "none" : tensor<0xf64>
+  %l, %c = vertex.gather 0 : tensor<4xf64>, tensor<0xf64>
+  %r, %d = vertex.gather 1 : tensor<4xf64>, tensor<0xf64>
+  %y = nn.dense %x, %Y, %b : tensor<3xf64>, tensor<3x0xf64>, tensor<0xf64>
+  %0 = arith.addf %y, %c : tensor<0xf64>
+  %1 = arith.addf %0, %none : tensor<0xf64>
+  %e = math.tanh %1 : tensor<0xf64>
+  %z = nn.matmul %e, %Z : tensor<0xf64>, tensor<0x4xf64>
+  %s = arith.subf %l, %r : tensor<4xf64>
+  %u = nn.matmul %s, %U : tensor<4xf64>, tensor<4x4xf64>
+  %v = arith.addf %u, %z : tensor<4xf64>
+  %xe = tensor.concat dim(0) %x, %e : (tensor<3xf64>, tensor<0xf64>) -> tensor<3xf64>
+  %sum = nn.sum %xe : tensor<3xf64>
+  %sums = nn.broadcast %sum : tensor<f64> -> tensor<4xf64>
+  %w = arith.addf %v, %sums : tensor<4xf64>
+  %h = math.tanh %w : tensor<4xf64>
+  vertex.scatter %h, %e : tensor<4xf64>, tensor<0xf64>
+  vertex.push "h" %h : tensor<4xf64>
+  vertex.push "e" %e : tensor<0xf64>
+}
+func.func @loss(%g: !vertex.graph {nn.input = "graphs"},
+    %word: tensor<?xi32> {nn.input = "word"},
+    %E: tensor<7x3xf64> {nn.param = "E"}, %N: tensor<7x0xf64> {nn.param = "N"},
+    %Z: tensor<0x4xf64> {nn.param = "Z"}, %Y: tensor<3x0xf64> {nn.param = "Y"},
+    %b: tensor<0xf64> {nn.param = "b"}, %U: tensor<4x4xf64> {nn.param = "U"})
+    -> (tensor<?xf64> {nn.output = "loss"}, tensor<?x4xf64> {nn.output = "h"},
+        tensor<?x0xf64> {nn.output = "e"}) {
+  %x = nn.embedding %E[%word] : tensor<7x3xf64>, tensor<?xi32>
+  %none = nn.embedding %N[%word] : tensor<7x0xf64>, tensor<?xi32>
+  %h, %e = vertex.apply @f(%Z, %Y, %b, %U) over %g pull("x" = %x, "none" = %none) -> "h", "e"
+      : (tensor<0x4xf64>, tensor<3x0xf64>, tensor<0xf64>, tensor<4x4xf64>),
+        (tensor<?x3xf64>, tensor<?x0xf64>) -> (tensor<?x4xf64>, tensor<?x0xf64>)
+  %loss = nn.sum %h : tensor<?x4xf64>
+  return %loss, %h, %e : tensor<?xf64>, tensor<?x4xf64>, tensor<?x0xf64>
+}
+"""
 
-def per_vertex(structures, width, states, compute):
+
+def per_vertex(structures, states, compute):
     """Calls compute(v, states of its children by slot) for every vertex, children
     first; `states` is filled with what it returns."""
     first = 0
@@ -134,7 +177,7 @@ def reducers(graphs, p, fields):
             results["max"][v] = np.max([-1 / (1 + np.exp(-h)) for h in there], axis=0)
         return np.tanh(a + sum(results[name][v] for name in REDUCED))
 
-    per_vertex(graphs["graphs"], 4, results["h"], vertex)
+    per_vertex(graphs["graphs"], results["h"], vertex)
     score = np.hstack(list(results.values())) @ p["H"]
     return {"loss": np.tanh(score)[:, 0], **results}
 
@@ -149,8 +192,21 @@ def lookups(graphs, p, fields):
         )
         return np.tanh(x[v] - y[v] + (left - right) @ p["U"])
 
-    h = per_vertex(graphs["graphs"], 3, np.zeros_like(x), vertex)
+    h = per_vertex(graphs["graphs"], np.zeros_like(x), vertex)
     return {"loss": (h * (y - x)).sum(axis=1), "h": h, "apart": y - x}
+
+
+def no_columns(graphs, p, fields):
+    x = references.embed(p["E"], fields["word"])
+
+    def vertex(v, below):
+        left, right = (
+            np.zeros(4) if h is None else h for h in (below + [None, None])[:2]
+        )
+        return np.tanh(x[v].sum() + (left - right) @ p["U"])
+
+    h = per_vertex(graphs["graphs"], np.zeros((len(x), 4)), vertex)
+    return {"loss": h.sum(axis=1), "h": h, "e": np.zeros((len(x), 0))}
 
 
 def main():
@@ -172,6 +228,7 @@ def main():
     for name, text, reference, structures, names in [
         ("reducers", REDUCERS, reducers, counts + forests.mixed(3, 8, 3), ["word"]),
         ("lookups", LOOKUPS, lookups, forests.mixed(3, 12, 2), ["first", "second"]),
+        ("no-columns", NO_COLUMNS, no_columns, forests.mixed(3, 12, 2), ["word"]),
     ]:
         network = check_networks.Network(name, text, reference, ["graphs"], folder)
         network.check_forward(samples(structures, names))
