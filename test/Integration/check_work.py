@@ -3,6 +3,7 @@
 # different numbers of children; and batches of tiny states are not slower than one
 # vertex at a time.
 
+import itertools
 import json
 import os
 import random
@@ -11,7 +12,7 @@ import sys
 import forests
 import models
 
-EMBEDDING, TABLE = 5, 50
+EMBEDDING, TABLE = 5, 20000
 
 folder = sys.argv[1]
 os.makedirs(folder, exist_ok=True)
@@ -29,7 +30,9 @@ def compile(model, state):
 
 def run(model, structures, *options):
     """What the statistics say of a run in one batch, and the steps that ran."""
-    words = forests.words(1, structures, TABLE)
+    # No two vertices have the same word, so that none equals another.
+    number = itertools.count()
+    words = [[next(number) for _ in lists] for lists in structures]
     forests.write(path("structures.jsonl"), structures, words)
     models.call(
         "espalier-run", path(model + ".so"), "--random-weights=1", "--structures",
