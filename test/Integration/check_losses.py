@@ -130,7 +130,7 @@ def check(model, folder):
     # Nothing at all: no loss, no gradient. Losses of vertices neither have any of
     # structures that have none.
     checker.inputs = {name: [] for name in inputs}
-    empty = ([], {word: [], label: []})
+    empty = ([], {name: [] for name in [word, label, "type"]})
     for samples in [[], 3 * [empty]][: 1 if model in OF_ROOTS else 2]:
         checker.write_structures(samples)
         for name, gradient in checker.gradients(library, weights, "--batch-size", "0").items():
