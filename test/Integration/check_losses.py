@@ -36,6 +36,8 @@ TREES = ["tree_fc", "tree_lstm", "list_ops", "mv_rnn"]
 ANY_CHILDREN = ["child_sum", "ast", "dag", "lattice_lstm"]
 # Whose loss also looks at a vertex's parents.
 NOT_SHARED = ["bilstm", "lstm_lm", "stacked_lstm"]
+# Those whose loss is one of roots.
+OF_ROOTS = ["list_ops", "dag"]
 
 
 def small(model):
@@ -79,10 +81,14 @@ def check(model, folder):
     arity = 2 if model in TREES else 3 if model in ANY_CHILDREN else 1
     checker = Checker(model, small(model), folder)
     draw = random.Random(5)
+    candidates = forests.mixed(21, 24, arity)
+    if model in ANY_CHILDREN:
+        # 0, 1, 2 and 17 children side by side.
+        candidates += [forests.star(17), forests.star(1), [[]] * 17 + [list(range(17)), [17]]]
     # Sequences have one parent each, so that they can be turned round.
     structures = [
         lists
-        for lists in forests.mixed(21, 24, arity)
+        for lists in candidates
         if arity > 1 or all(len(above) < 2 for above in references.parents(lists))
     ]
     words = forests.words(22, structures, TABLE)
@@ -102,6 +108,7 @@ def check(model, folder):
         labels[-doubled:] = labels[:-doubled:3]
         fields = [{word: ids, label: marks} for ids, marks in zip(words, labels)]
     types = [[draw.randrange(TYPES.get(model, 1)) for _ in lists] for lists in structures]
+    types[-doubled:] = types[:-doubled:3]
     if model in TYPES:
         for values, row in zip(fields, types):
             values["type"] = row
@@ -109,7 +116,7 @@ def check(model, folder):
 
     weights = checker.weights(3, "<f8")
     library = checker.compile("f64")
-    graph = references.Levels(structures, arity)
+    graph = references.Levels(structures, max(arity, *map(len, sum(structures, []))))
     graph.types = np.array(sum(types, []))
     expected = references.losses(model, graph, weights, sum(words, []), sum(labels, []))
     found = checker.run(library, "loss", weights, "--batch-size", "5")
@@ -129,12 +136,15 @@ def check(model, folder):
         if not error <= 1e-12 * max(1, np.abs(results[name]).max()):
             checker.fail(f"{other}: {name} is off by {error:.3g}")
 
-    # Nothing at all: no loss, no gradient.
-    checker.write_structures([])
+    # Nothing at all: no loss, no gradient. Losses of vertices neither have any of
+    # structures that have none.
     checker.inputs = {name: [] for name in inputs}
-    for name, gradient in checker.gradients(library, weights).items():
-        if np.any(gradient != 0):
-            checker.fail(f"without structures the gradient of {name} is not 0")
+    empty = ([], {name: [] for name in [word, label, "type"]})
+    for samples in [[], 3 * [empty]][: 1 if model in OF_ROOTS else 2]:
+        checker.write_structures(samples)
+        for name, gradient in checker.gradients(library, weights, "--batch-size", "0").items():
+            if np.any(gradient != 0):
+                checker.fail(f"of {len(samples)} empty structures the gradient of {name} is not 0")
     print(f"{model}: {len(structures)} structures, differences {checker.worst:.3g}")
     return checker.failures
 

@@ -17,6 +17,11 @@ def comb(length):
     return lists
 
 
+def star(leaves):
+    """A vertex over `leaves` others."""
+    return [[]] * leaves + [list(range(leaves))]
+
+
 def tree(draw, leaves):
     """A random binary tree: repeatedly puts a vertex over two neighbours."""
     lists = [[] for _ in range(leaves)]

@@ -62,6 +62,19 @@ def write_safetensors(path, tensors):
             file.write(np.ascontiguousarray(tensor).tobytes())
 
 
+def read_safetensors(path):
+    with open(path, "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        data = file.read()
+    header.pop("__metadata__", None)
+    types = {"F32": "<f4", "F64": "<f8", "I32": "<i4"}
+    return {
+        name: np.frombuffer(data[slice(*tensor["data_offsets"])], types[tensor["dtype"]])
+        .reshape(tensor["shape"])
+        for name, tensor in header.items()
+    }  # fmt: skip
+
+
 def read_ptb(path):
     """(structures, words): vertices in post-order; None for inner vertices."""
     structures, words = [], []

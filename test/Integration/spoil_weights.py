@@ -1,5 +1,5 @@
 # spoil_weights.py MODEL FOLDER: safetensors files that do not fit the model as
-# make_model.py makes it by default, each named after what is wrong with it.
+# make_model.py makes it by default, each named after what is wrong with it; and good ones.
 
 import os
 import sys
@@ -19,6 +19,8 @@ write("extra", good | {"V": good["b"], "W2": good["W"]})
 write("shape", good | {"W": good["W"].T.copy(), "b": good["b"][:-1]})
 write("dtype", good | {"U": good["U"].astype("<f8")})
 write("good", good)
+# Nothing is wrong with this one.
+write("reordered", dict(reversed(good.items())))
 with open(os.path.join(folder, "good.safetensors"), "rb") as file:
     data = file.read()
 for name, count in [("truncated", len(data) - 4), ("header", 100), ("tiny", 5)]:

@@ -96,13 +96,27 @@ Batches::Batches(const Graphs &graphs, const Arguments &arguments,
   }
 }
 
+Result Batches::run(const Session &session, int64_t number) const {
+  const Batch &batch = batches[number];
+  try {
+    return batch.graphs.run(session, batch.arguments);
+  } catch (const Exception &e) {
+    if (batch.range.firstStructure == 0)
+      throw;
+    // The message counts within the batch.
+    fail(e.status(),
+         "batch %lld, whose structure 0 is structure %lld of the file: %s",
+         (long long)number, (long long)batch.range.firstStructure, e.what());
+  }
+}
+
 double Batches::pass(const Session &session, Collector *collector) const {
   Progress progress("running", count());
   double seconds = 0;
   for (int64_t i = 0; i != count(); ++i) {
     const Batch &batch = batches[i];
     auto start = Clock::now();
-    Result result = batch.graphs.run(session, batch.arguments);
+    Result result = run(session, i);
     seconds += std::chrono::duration<double>(Clock::now() - start).count();
     if (collector)
       collector->add(result, batch.range, i);

@@ -54,6 +54,9 @@ private:
     Graphs graphs;
     std::vector<NamedView> arguments;
   };
+  /// Runs a batch. An Error says where in the file the batch begins.
+  Result run(const Session &session, int64_t number) const;
+
   std::vector<Batch> batches;
 };
 

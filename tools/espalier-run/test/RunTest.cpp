@@ -259,7 +259,8 @@ TEST_F(RunTest, DataThatIsWrong) {
   // The second batch fails after the first went well.
   write("wide.ptb", "(1 (2 a) (3 b))\n(1 (2 a) (3 b) (4 c))\n");
   expectError(model("--entry encode --structures wide.ptb --batch-size 1"),
-              "children");
+              "batch 1, whose structure 0 is structure 1 of the file: "
+              "structure 0: vertex 3 has 3 children");
   writeNpy(path("four.npy"), Tensor::zeros(ESPALIER_F32, {4, 1}));
   expectError(
       model("--entry classify --structures t.ptb --input scale=four.npy"),

@@ -251,7 +251,8 @@ struct Concat
     int64_t dim = concat.getDim(), offset = 0;
     for (Value piece : concat.getInputs()) {
       auto type = cast<RankedTensorType>(piece.getType());
-      if (adjoints.wants(piece))
+      // Of nothing there is no slice at the end.
+      if (type.getDimSize(dim) != 0 && adjoints.wants(piece))
         adjoints.add(piece, buildSlice(builder, op->getLoc(), adjoint, type,
                                        dim, offset));
       offset += type.getDimSize(dim);

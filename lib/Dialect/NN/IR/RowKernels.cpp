@@ -633,10 +633,11 @@ void SoftmaxCrossEntropyOp::buildRow(OpBuilder &builder, RowAccess &access) {
             vector, zeros);
         return row.add(nested, picked, sofar);
       });
-  Value logSum = arith::AddFOp::create(
-      builder, loc, math::LogOp::create(builder, loc, sum), maximum);
+  // Exact where it matters: the sum with the maximum would lose digits.
+  Value apart = arith::SubFOp::create(builder, loc, maximum, logit);
+  Value logSum = math::LogOp::create(builder, loc, sum);
   Value loss = orNaN(builder, loc, label.value, row.columns,
-                     arith::SubFOp::create(builder, loc, logSum, logit));
+                     arith::AddFOp::create(builder, loc, logSum, apart));
   access.store(builder, 0, buildIndex(builder, loc, 0),
                arith::SelectOp::create(builder, loc, label.given, loss, zero));
 }

@@ -233,7 +233,7 @@ def NN_SoftmaxCrossEntropyOp : NN_Op<"softmax_cross_entropy", [Pure,
     DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
   let summary = "Negative log-probability of a class, by row.";
   let description = [{
-    `log sum exp(x - max x) + max x - x[label]`: a scalar, or one for each row
+    `log sum exp(x - max x) + (max x - x[label])`: a scalar, or one for each row
     of a batch. Rows whose label is negative have no label: their loss and its
     adjoint are 0. Those of rows whose label is no class are NaN.
 
