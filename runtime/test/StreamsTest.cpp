@@ -94,6 +94,11 @@ TEST(Streams, OnlyPhasesThatWorkRowByRow) {
     model.classify.phases[1].type = 1;
     EXPECT_EQ(streamsOf(model.classify), "");
   }
+  {
+    TestModel model; // Of all types, but rows are in their order.
+    model.classify.graphs[0].types = 2;
+    EXPECT_EQ(streamsOf(model.classify), "");
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -588,7 +588,10 @@ private:
     Value result = op.getResult();
     RankedTensorType row = rowOf(result.getType());
     RowSpace space = running(result);
-    if (space.rows != Rows::vertices) {
+    if (space.rows != Rows::vertices && space.rows != Rows::structures)
+      return op.emitOpError("counts the vertices that share a row, of all "
+                            "vertices, but is asked for rows of some");
+    if (space.rows == Rows::structures) {
       int64_t one =
           program.addBuffer(BufferKind::constant, "constant", RowSpace(), row);
       program.buffers[one].value =

@@ -30,9 +30,10 @@
  * one value from all rows of a phase, and have phases of their own.
  *
  * Rules of change: tables are arrays of structs, so any change of a struct
- * raises the major version; new kinds, rows, accesses and element types raise
- * the minor version. A runtime reads models of its own major version and of
- * its own or an earlier minor version.
+ * raises the major version; new kinds, rows, accesses and element types, and a
+ * meaning for a reserved word, which was 0 before, raise the minor version. A
+ * runtime reads models of its own major version and of its own or an earlier
+ * minor version.
  *
  * All strings and tables are constant and live as long as the library is
  * loaded. Nothing here is written after load, so any number of threads may
@@ -375,7 +376,9 @@ static_assert(sizeof(espalier_step_operand) == 32, "ABI");
 static_assert(sizeof(espalier_kernel_operand) == 32, "ABI");
 static_assert(sizeof(espalier_step) == 64, "ABI");
 static_assert(sizeof(espalier_phase) == 32, "ABI");
+static_assert(sizeof(espalier_columns) == 16, "ABI");
 static_assert(sizeof(espalier_weight) == 48, "ABI");
+static_assert(sizeof(espalier_graph_desc) == 32, "ABI");
 static_assert(sizeof(espalier_entry) == 56, "ABI");
 static_assert(sizeof(espalier_model) == 64, "ABI");
 #endif

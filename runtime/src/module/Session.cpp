@@ -307,14 +307,24 @@ uint32_t Session::lastBeside(const Context &context, uint32_t phase) const {
              : at.lastOfLoop;
 }
 
+ExecutorOptions Session::executorOptions() const {
+  ExecutorOptions how;
+  how.serial = options.policy == ESPALIER_POLICY_SERIAL;
+  how.profile = options.profile;
+  how.threads = options.threads;
+  how.elision = !(options.ablate & ESPALIER_ELISION);
+  how.subBatches = !(options.ablate & ESPALIER_SUB_BATCHES);
+  return how;
+}
+
 /// Decides which loops run as streams in this batch.
 void Session::chooseStreams(Context &context) const {
   context.streams.clear();
   for (const Stream &stream : program.streams)
-    context.streams.push_back(
-        options.threads > 1 && !(options.ablate & ESPALIER_STREAMING) &&
-        Executor::isWorthStreaming(program, context.graphs, stream,
-                                   options.threads));
+    context.streams.push_back(!(options.ablate & ESPALIER_STREAMING) &&
+                              Executor::isWorthStreaming(program,
+                                                         context.graphs, stream,
+                                                         executorOptions()));
 }
 
 /// Finds offsets for the dynamic buffers of this batch. Returns their bytes
@@ -569,14 +579,8 @@ Results Session::run(const Forests &forests, const Inputs &inputs) {
     worker.operands.resize(program.maxOperands);
   }
 
-  ExecutorOptions how;
-  how.serial = options.policy == ESPALIER_POLICY_SERIAL;
-  how.profile = options.profile;
-  how.threads = options.threads;
-  how.elision = !(options.ablate & ESPALIER_ELISION);
-  how.subBatches = !(options.ablate & ESPALIER_SUB_BATCHES);
   Executor(program, context.graphs, context.views, zeros.data(),
-           context.workers, ours, how)
+           context.workers, ours, executorOptions())
       .run(context.streams, context.streamQueue);
   context.spreadingBegin = now();
   spreadResults(context, ours);

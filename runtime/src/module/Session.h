@@ -95,6 +95,7 @@ private:
   void checkStructureCounts(const Context &context) const;
   int64_t rowsOf(const espalier_buffer_desc &buffer,
                  const Context &context) const;
+  ExecutorOptions executorOptions() const;
   void chooseStreams(Context &context) const;
   uint32_t firstBeside(const Context &context, uint32_t phase) const;
   uint32_t lastBeside(const Context &context, uint32_t phase) const;

@@ -33,7 +33,9 @@ public:
   /// Phases before `begin` are taken.
   Stream find(uint32_t begin) {
     Stream stream{loop, loop, loop};
-    if (entry.phases[loop].type != 0 || !works(loop))
+    // Where vertices have types, rows are not in the order of tasks.
+    const espalier_phase &phase = entry.phases[loop];
+    if (phase.type != 0 || entry.graphs[phase.graph].types > 1 || !works(loop))
       return stream;
     add(loop, Place::Loop);
     while (stream.first > begin && tryAdd(stream.first - 1, Place::Before))

@@ -29,8 +29,8 @@ struct Stream {
   uint32_t last;
 };
 
-/// The streams of `entry`, which is valid, in order. Loops over vertices with
-/// types, and phases with steps over edges, are in none.
+/// The streams of `entry`, which is valid, in order. Loops over a graph whose
+/// vertices have types, and phases with steps over edges, are in none.
 std::vector<Stream> findStreams(const espalier_entry &entry);
 
 } // namespace espalier

@@ -289,13 +289,9 @@ bool EntryValidator::graphFits(const espalier_phase &phase,
       phase.rows == ESPALIER_ROWS_STRUCTURES || buffer.graph == phase.graph)
     return true;
   // A graph and its reverse have the same vertices in the caller's order.
-  auto source = [&](uint32_t g) {
-    uint32_t reverseOf = entry.graphs[g].reverse_of;
-    return reverseOf ? reverseOf - 1 : g;
-  };
   return buffer.rows == ESPALIER_ROWS_CALLER &&
          phase.rows != ESPALIER_ROWS_ONE &&
-         source(buffer.graph) == source(phase.graph);
+         sourceGraph(entry, buffer.graph) == sourceGraph(entry, phase.graph);
 }
 
 void EntryValidator::checkAccess(const espalier_phase &phase,

@@ -100,7 +100,7 @@ vertex.func @passes() arity(0) {
 // CHECK-LABEL: func.func @inside(
 // CHECK-NOT: vertex.shared
 // CHECK: return
-// REMARK: share-vertices.mlir:[[@LINE+1]]:{{.*}}[Missed] shared {{.*}} entry=inside, reason="dropout tells vertices apart"
+// REMARK: share-vertices.mlir:[[@LINE+1]]:{{.*}}[Missed] shared {{.*}} entry=inside, reason="dropout is of a row's number, which no two vertices share"
 func.func @inside(%g: !vertex.graph, %x: tensor<?x8xf32>, %n: tensor<?xi32>, %seed: tensor<i32>) -> tensor<?x8xf32> {
   %y = vertex.apply @drops(%seed) over %g pull("x" = %x, "n" = %n) -> "y"
       : (tensor<i32>), (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>

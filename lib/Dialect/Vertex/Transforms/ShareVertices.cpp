@@ -51,7 +51,7 @@ static StringRef whyNotShared(FuncOp function) {
   StringRef reason;
   function.walk([&](Operation *op) {
     if (isa<nn::DropoutOp>(op))
-      reason = "dropout tells vertices apart";
+      reason = "dropout is of a row's number, which no two vertices share";
     else if (isa<GatherParentsOp>(op))
       reason = "a vertex function gathers from parents";
   });
@@ -78,7 +78,7 @@ static StringRef whyNotShared(Operation *op, SymbolTable &symbols) {
   if (isa<VertexDialect>(op->getDialect()))
     return "the entry is batched already";
   if (isa<nn::DropoutOp>(op))
-    return "dropout tells vertices apart";
+    return "dropout is of a row's number, which no two vertices share";
   if (auto sum = dyn_cast<nn::SumRowsOp>(op))
     return isa<FloatType>(getElementTypeOrSelf(sum.getRows()))
                ? StringRef()

@@ -225,12 +225,14 @@ void Executor::runRows(const Program::Phase &phase, int64_t begin,
 
 bool Executor::isWorthStreaming(const Program &program,
                                 const std::vector<BatchGraph> &graphs,
-                                const Stream &stream, unsigned threads) {
+                                const Stream &stream, ExecutorOptions options) {
+  if (options.threads == 1)
+    return false;
   const Program::Phase &loop = program.phases[stream.loop];
   const Schedule &schedule = graphs[loop.graph].schedule;
   bool split = false;
   for (const Program::Step &step : loop.steps)
-    split |= step.weight && isWorthSplitting(step, 1) &&
+    split |= options.subBatches && step.weight && isWorthSplitting(step, 1) &&
              step.weight->productParts(kMinPartColumns) > 1;
   int64_t beside = 0, tasks = 0, shared = 0, alone = 0;
   for (uint32_t p = stream.first; p <= stream.last; ++p) {
@@ -244,14 +246,17 @@ bool Executor::isWorthStreaming(const Program &program,
        t < schedule.tasks(); ++t) {
     int64_t rows = schedule.taskEnd(t) - schedule.taskBegin(t);
     int64_t cost = rows * loop.costPerRow;
-    bool isShared = rows > kMinBlockRows && cost >= kMinParallelCost;
+    bool isShared =
+        options.subBatches && rows > kMinBlockRows && cost >= kMinParallelCost;
     tasks += cost;
     (isShared || split ? shared : alone) += cost;
   }
   // Tasks of a stream are not shared, but all else runs beside them.
+  int64_t threads = options.threads;
   int64_t asStream = std::max(tasks, (beside + tasks) / threads);
-  return beside >= kMinParallelCost &&
-         asStream < (beside + shared) / threads + alone;
+  int64_t asPhases =
+      options.subBatches ? (beside + shared) / threads + alone : beside + alone;
+  return beside >= kMinParallelCost && asStream < asPhases;
 }
 
 void Executor::runStream(const Stream &stream, StreamQueue &queue) {

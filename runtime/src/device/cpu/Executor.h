@@ -93,11 +93,10 @@ public:
            std::vector<Worker> &workers, ThreadPool *pool,
            ExecutorOptions options);
 
-  /// Whether `stream` would take less time run as one by `threads` threads than
-  /// phase by phase.
+  /// Whether `stream` would take less time run as one than phase by phase.
   static bool isWorthStreaming(const Program &program,
                                const std::vector<BatchGraph> &graphs,
-                               const Stream &stream, unsigned threads);
+                               const Stream &stream, ExecutorOptions options);
 
   /// `streams` says of each of the program's streams whether it is run as one.
   void run(const std::vector<char> &streams, StreamQueue &queue);
