@@ -103,8 +103,14 @@ public:
 
 private:
   struct Blocks;
-  struct Job;
-  struct EdgeJob;
+
+  /// Rows cost at least this much (see Program::Phase::costPerRow) before they
+  /// are shared between threads: some 10 us of one core at the rate of large
+  /// products and more for all else, several times what it takes to hand out
+  /// blocks and to wait for the last.
+  static constexpr int64_t kMinParallelCost = 1000 * 1000;
+  /// The columns of a product are never cut finer than this.
+  static constexpr int64_t kMinPartColumns = 64;
 
   void runPhases(uint32_t first, uint32_t last);
   void runTasks(const Program::Phase &first, const Schedule &schedule);
@@ -151,6 +157,7 @@ private:
                            int32_t id) const;
   const BatchGraph &graphOf(const Program::Operand &operand) const;
   void noteFailure(int64_t block);
+  template <typename Body> void onPool(int64_t count, const Body &body);
 
   const Program &program;
   const std::vector<BatchGraph> &graphs;
