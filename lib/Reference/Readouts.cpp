@@ -7,6 +7,9 @@
 
 #include "Graphs.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -34,8 +37,13 @@ FailureOr<ArrayPtr> reference::readStructures(Operation *op, const Array &rows,
   int64_t elements = 1;
   for (int64_t extent : ArrayRef(rows.shape).drop_front())
     elements *= extent;
+  // Where there is no vertex there is no id, and no label.
+  bool ids = isa<vertex::RootsOp>(op) &&
+             getElementTypeOrSelf(op->getResult(0)).isInteger();
   for (int64_t k = 0; k != count; ++k) {
     int64_t first = structures.offsets[k], end = structures.offsets[k + 1];
+    if (ids && first == end)
+      std::fill_n(result.data.begin() + k * elements, elements, -1);
     // The root is the last vertex, if there is one.
     int64_t begin = ofRoots ? std::max(first, end - 1) : first;
     for (int64_t v = begin; v != end; ++v)

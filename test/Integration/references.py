@@ -299,7 +299,7 @@ def losses(model, graph, p, words, labels):
         labels = next_words(graph, words)
     elif model == "list_ops":
         hidden = np.vstack([hidden, np.zeros(hidden.shape[1])])[graph.roots]
-        labels = np.append(labels, 0)[graph.roots]
+        labels = np.append(labels, -1)[graph.roots]
     elif model == "ast":
         labels = np.where(graph.leaf, -1, words)
     logits = hidden @ p["head.W"] + p["head.b"]

@@ -148,9 +148,10 @@ enum {
   /* The caller's vertex that schedule row r stands for. Buffer rows CALLER. */
   ESPALIER_ACCESS_CALLER = 3,
   /* r is a structure: the schedule row of its root. Buffer rows VERTICES.
-   * Reads as zeros where the structure has no vertex. */
+   * Reads as zeros, an i32 as -1, where the structure has no vertex. */
   ESPALIER_ACCESS_ROOT = 4,
-  /* r is a structure: its root in the caller's order. Buffer rows CALLER. */
+  /* r is a structure: its root in the caller's order. Buffer rows CALLER. Reads
+   * as ROOT where there is none. */
   ESPALIER_ACCESS_CALLER_ROOT = 5,
   /* r is a vertex: the structure whose root it is; reads as zeros at all other
    * vertices. Buffer rows STRUCTURES. */

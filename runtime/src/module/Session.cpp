@@ -92,7 +92,8 @@ Session::Session(const Module &module, const espalier_entry &entry,
     : entry(entry), options(requested),
       weights(module, entry, std::move(shared)),
       program(entry, weights.packed()),
-      zeros(alignUp(program.zeroBytes) + kAlignment, '\0') {
+      zeros(alignUp(program.zeroBytes) + kAlignment, '\0'),
+      noIds(zeros.size(), '\xFF') {
   // The reference policy is one vertex after another.
   if (options.policy == ESPALIER_POLICY_SERIAL || options.threads == 0)
     options.threads = 1;
@@ -579,7 +580,7 @@ Results Session::run(const Forests &forests, const Inputs &inputs) {
     worker.operands.resize(program.maxOperands);
   }
 
-  Executor(program, context.graphs, context.views, zeros.data(),
+  Executor(program, context.graphs, context.views, {zeros.data(), noIds.data()},
            context.workers, ours, executorOptions())
       .run(context.streams, context.streamQueue);
   context.spreadingBegin = now();

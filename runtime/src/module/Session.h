@@ -113,6 +113,7 @@ private:
   BoundWeights weights;
   Program program;
   std::vector<char> zeros;
+  std::vector<char> noIds;
 
   std::unique_ptr<ThreadPool> pool;
   std::mutex poolMutex;

@@ -26,11 +26,11 @@ static constexpr int64_t kRowWeight = 4;
 
 Executor::Executor(const Program &program,
                    const std::vector<BatchGraph> &graphs,
-                   const std::vector<View> &views, const char *zeros,
+                   const std::vector<View> &views, AbsentRows absent,
                    std::vector<Worker> &workers, ThreadPool *pool,
                    ExecutorOptions options)
-    : program(program), graphs(graphs), zeros(zeros), workers(workers),
-      pool(pool), options(options) {
+    : program(program), graphs(graphs), zeros(absent.zeros),
+      noIds(absent.noIds), workers(workers), pool(pool), options(options) {
   size_t used = pool ? pool->threads() : 1;
   for (size_t w = 0; w < used; ++w) {
     workers[w].views = views;

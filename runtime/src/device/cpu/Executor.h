@@ -70,6 +70,13 @@ struct Worker {
   uint32_t thread = 0;
 };
 
+/// As many bytes as the longest row that may be read and not be there
+/// (Program::zeroBytes): of zeros, and of ids that are none, -1.
+struct AbsentRows {
+  const char *zeros;
+  const char *noIds;
+};
+
 struct ExecutorOptions {
   bool serial = false;
   bool profile = false;
@@ -85,11 +92,12 @@ struct ExecutorOptions {
 class Executor {
 public:
   /// One run over `graphs`, one for each of the entry's. `views` has the place
-  /// of every buffer but scratch; `zeros` has program.zeroBytes zero bytes.
+  /// of every buffer but scratch; `absent` is what rows that are not there read
+  /// as.
   /// With a pool there is a worker for each of its threads; without one the
   /// calling thread is workers[0].
   Executor(const Program &program, const std::vector<BatchGraph> &graphs,
-           const std::vector<View> &views, const char *zeros,
+           const std::vector<View> &views, AbsentRows absent,
            std::vector<Worker> &workers, ThreadPool *pool,
            ExecutorOptions options);
 
@@ -149,6 +157,7 @@ private:
   void reduceVertices(Worker &worker, const Program::Step &step, int64_t begin,
                       int64_t end);
 
+  const char *absentRow(const Program::Operand &operand) const;
   OperandRows locate(const Worker &worker, const Program::Operand &operand,
                      int64_t begin) const;
   static bool isWorthSplitting(const Program::Step &step, int64_t rows);
@@ -162,6 +171,7 @@ private:
   const Program &program;
   const std::vector<BatchGraph> &graphs;
   const char *zeros;
+  const char *noIds;
   std::vector<Worker> &workers;
   ThreadPool *pool;
   ExecutorOptions options;

@@ -63,6 +63,14 @@ const BatchGraph &Executor::graphOf(const Program::Operand &operand) const {
   return graphs[program.entry.buffers[operand.buffer].graph];
 }
 
+/// What a row of `operand` reads as that is not there.
+const char *Executor::absentRow(const Program::Operand &operand) const {
+  bool ofRoot = operand.access == ESPALIER_ACCESS_ROOT ||
+                operand.access == ESPALIER_ACCESS_CALLER_ROOT;
+  bool ids = program.entry.buffers[operand.buffer].dtype == ESPALIER_I32;
+  return ofRoot && ids ? noIds : zeros;
+}
+
 OperandRows Executor::locate(const Worker &worker,
                              const Program::Operand &operand,
                              int64_t begin) const {
@@ -119,7 +127,8 @@ void Executor::copy(Worker &worker, const Program::Step &step, int64_t begin,
   for (int64_t r = 0; r < count; ++r) {
     int64_t target = out.index ? out.index[r] : r;
     if (target >= 0)
-      std::memcpy(out.base + target * out.stride, in.read(r, zeros), bytes);
+      std::memcpy(out.base + target * out.stride, in.read(r, absentRow(from)),
+                  bytes);
   }
 }
 
@@ -131,13 +140,18 @@ void Executor::embed(Worker &worker, const Program::Phase &phase,
   int64_t bytes = step.operands[2].rowBytes;
   for (int64_t r = 0; r < end - begin; ++r) {
     int32_t id;
-    std::memcpy(&id, ids.read(r, zeros), sizeof(id));
+    std::memcpy(&id, ids.read(r, absentRow(step.operands[0])), sizeof(id));
     if (id >= step.tableRows)
       failId(phase, step.operands[0].buffer, step.operands[1].buffer,
              step.tableRows, begin + r, id);
     std::memcpy(out.base + r * out.stride, id < 0 ? zeros : table + id * bytes,
                 bytes);
   }
+}
+
+/// For messages; what the model computes has no name.
+static const char *nameOf(const espalier_buffer_desc &buffer) {
+  return buffer.name && *buffer.name ? buffer.name : "computed";
 }
 
 void Executor::failId(const Program::Phase &phase, uint32_t idsBuffer,
@@ -158,8 +172,8 @@ void Executor::failId(const Program::Phase &phase, uint32_t idsBuffer,
   fail(ESPALIER_INVALID_ARGUMENT,
        "%s%sid %d of '%s' is outside the table '%s', which has %lld rows; ids "
        "and weights must come from the same vocabulary",
-       where.c_str(), where.empty() ? "" : ": ", id, ids.name ? ids.name : "?",
-       table.name ? table.name : "?", (long long)tableRows);
+       where.c_str(), where.empty() ? "" : ": ", id, nameOf(ids), nameOf(table),
+       (long long)tableRows);
 }
 
 /// Whether a product of so few rows that they are not shared is worth sharing
@@ -206,7 +220,7 @@ void Executor::kernel(Worker &worker, const Program::Phase &phase,
                  begin + r, rows.index[r]);
     bool written = o >= step.operandCount - step.resultCount;
     operands[o] = {rows.base, rows.stride, rows.index,
-                   written ? trash : const_cast<char *>(zeros)};
+                   written ? trash : const_cast<char *>(absentRow(operand))};
   }
   step.kernel(operands, 0, end - begin);
 }
@@ -368,11 +382,13 @@ void Executor::runReduction(const Program::Step &step, int64_t begin,
     });
   }
   case ESPALIER_STEP_COMBINE_ROWS: {
-    const int32_t *first = worker.firstRows.find(operands[0], rows, zeros);
+    const int32_t *first =
+        worker.firstRows.find(operands[0], rows, absentRow(step.operands[0]));
     for (int64_t r = 0; r < rows; ++r) {
       int32_t id = -1;
       if (first[r] == r)
-        std::memcpy(&id, operands[0].read(r, zeros), sizeof(id));
+        std::memcpy(&id, operands[0].read(r, absentRow(step.operands[0])),
+                    sizeof(id));
       std::memcpy(operands[2].base + r * operands[2].stride, &id, sizeof(id));
     }
     return runParts(CombineRows(step.dtype, first, operands[1], operands[3],

@@ -377,8 +377,8 @@ def Vertex_RootsOp : Vertex_Op<"roots", [Pure,
   let summary = "The rows of the roots: one row a structure.";
   let description = [{
     The root of a structure is its last vertex. A structure without vertices
-    gives a row of zeros: the state that a parent would gather from an absent
-    child.
+    gives a row of zeros, the state that a parent would gather from an absent
+    child; of integers, -1: no id and no label.
 
     ```mlir
     %r = vertex.roots %trees, %h : tensor<?x256xf32>
