@@ -6,10 +6,11 @@
 // RUN: diff %t/expected.mlir %t/found.mlir
 
 //--- before.mlir
-func.func @classify(%x: tensor<?x8xf32> {nn.input = "x"})
+func.func @classify(%x: tensor<?x8xf32> {nn.input = "x"}, %y: tensor<?x8xf32> {nn.input = "y"})
     -> (tensor<?x8xf32> {nn.output = "logits"}, tensor<?x8xf32> {nn.output = "hidden"}) {
   %h = math.tanh %x : tensor<?x8xf32>
-  return %h, %x : tensor<?x8xf32>, tensor<?x8xf32>
+  %i = math.tanh %y : tensor<?x8xf32>
+  return %h, %i : tensor<?x8xf32>, tensor<?x8xf32>
 }
 
 //--- after.mlir

@@ -186,6 +186,7 @@ public:
 
 private:
   bool trainEpoch();
+  void checkValidation();
   bool validate(Tally &tally);
   void finishEpoch(const Tally &measured);
   void save();
@@ -263,6 +264,20 @@ bool Trainer::trainEpoch() {
   return !interrupt.signal();
 }
 
+/// Has a first look at the data of validation before an epoch is spent.
+void Trainer::checkValidation() {
+  if (!validation)
+    return;
+  BatchedOrder order(inOrder(validation->count()), options.batchSize);
+  if (order.count() == 0)
+    return;
+  try {
+    validation->run(*measure, order[0], {});
+  } catch (const Error &e) {
+    failHere("validation, before the first epoch", e);
+  }
+}
+
 bool Trainer::validate(Tally &tally) {
   BatchedOrder order(inOrder(validation->count()), options.batchSize);
   Progress progress(epochText() + ", validation", order.count());
@@ -321,6 +336,7 @@ int Trainer::run() {
     save();
     return 0;
   }
+  checkValidation();
   while (at.epoch < training.epochs) {
     Tally measured;
     if (!trainEpoch() || (validation && !validate(measured))) {

@@ -22,3 +22,25 @@ func.func @other(%x: tensor<8xf32> {nn.input = "x"}, %W: tensor<8xf32> {nn.param
         tensor<8xf32> {nn.output = "b"}, tensor<8xf32> {nn.update = "W"}) {
   return %x, %x, %W, %x : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// What tells whose rows an input has may go: so does the input.
+// RUN: espalier-compile %t/two.mlir --results=ha -o %t/two.so
+// RUN: espalier-run %t/two.so --describe | FileCheck %s --check-prefix=TWO
+// TWO: arguments
+// TWO-NEXT: x 4xf32 per vertex
+// TWO-NEXT: parameters
+
+//--- two.mlir
+vertex.func @f() state(tensor<4xf32>) arity(1) {
+  %x = vertex.pull "x" : tensor<4xf32>
+  %c = vertex.gather 0 : tensor<4xf32>
+  %h = arith.addf %x, %c : tensor<4xf32>
+  vertex.scatter %h : tensor<4xf32>
+  vertex.push "h" %h : tensor<4xf32>
+}
+func.func @e(%a: !vertex.graph {nn.input="a"}, %b: !vertex.graph {nn.input="b"}, %x: tensor<?x4xf32> {nn.input="x"}, %y: tensor<?x4xf32> {nn.input="y"})
+  -> (tensor<?x4xf32> {nn.output="ha"}, tensor<?x4xf32> {nn.output="hb"}) {
+  %ha = vertex.apply @f() over %a pull("x"=%x) -> "h" : (), (tensor<?x4xf32>) -> tensor<?x4xf32>
+  %hb = vertex.apply @f() over %b pull("x"=%y) -> "h" : (), (tensor<?x4xf32>) -> tensor<?x4xf32>
+  return %ha, %hb : tensor<?x4xf32>, tensor<?x4xf32>
+}

@@ -285,3 +285,26 @@ func.func @structures(%g: !vertex.graph {vertex.shared}, %x: tensor<?x8xf32>, %b
   %l = nn.sum %r : tensor<?x8xf32>
   return %l : tensor<?xf32>
 }
+
+// -----
+
+// A sum that is weighted already; the weights are no function of what is summed.
+vertex.func @f(%b: tensor<8xf32>) arity(0) {
+  %x = vertex.pull "x" : tensor<8xf32>
+  %0 = arith.mulf %x, %b : tensor<8xf32>
+  vertex.push "h" %0 : tensor<8xf32>
+}
+// CHECK-LABEL: func.func @weighted.gradient(
+// CHECK: vertex.multiplicity
+// CHECK-NOT: vertex.multiplicity
+// CHECK: vertex.apply @f.adjoint
+func.func @weighted(%g: !vertex.graph {vertex.shared}, %x: tensor<?x8xf32>, %b: tensor<8xf32> {nn.param = "b"})
+    -> (tensor<f32> {nn.output = "loss"}) {
+  %h = vertex.apply @f(%b) over %g pull("x" = %x) -> "h"
+      : (tensor<8xf32>), (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %l = nn.sum %h : tensor<?x8xf32>
+  %m = vertex.multiplicity %l : tensor<?xf32> -> tensor<?xf32>
+  %w = arith.mulf %l, %m : tensor<?xf32>
+  %s = nn.sum_rows %w : tensor<?xf32>
+  return %s : tensor<f32>
+}

@@ -13,6 +13,7 @@
 #include "espalier/Dialect/NN/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -22,6 +23,16 @@ namespace espalier::nn {
 #define GEN_PASS_DEF_KEEPRESULTSPASS
 #include "espalier/Dialect/NN/Transforms/Passes.h.inc"
 } // namespace espalier::nn
+
+/// The tensors that are given with every call and that nothing reads.
+static llvm::BitVector unusedInputs(func::FuncOp function) {
+  llvm::BitVector unused(function.getNumArguments());
+  for (BlockArgument argument : function.getArguments())
+    if (argument.use_empty() && isa<TensorType>(argument.getType()) &&
+        function.getArgAttr(argument.getArgNumber(), "nn.input"))
+      unused.set(argument.getArgNumber());
+  return unused;
+}
 
 namespace {
 struct KeepResultsPass
@@ -57,8 +68,17 @@ struct KeepResultsPass
         return signalPassFailure();
       }
 
-    function.getBody().front().getTerminator()->eraseOperands(dropped);
+    llvm::BitVector unused = unusedInputs(function);
+    Block &body = function.getBody().front();
+    body.getTerminator()->eraseOperands(dropped);
     if (failed(function.eraseResults(dropped)))
+      return signalPassFailure();
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+    llvm::BitVector needless = unusedInputs(function);
+    needless.reset(unused); // nobody asked for
+    if (failed(function.eraseArguments(needless)))
       return signalPassFailure();
   }
 };

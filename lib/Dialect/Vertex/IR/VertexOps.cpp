@@ -688,6 +688,9 @@ void RootsOp::buildAdjoint(OpBuilder &builder, nn::Adjoints &adjoints) {
                                               adjoints.of(getResult())));
 }
 
+/// The number of vertices does not depend on the rows.
+void MultiplicityOp::buildAdjoint(OpBuilder &, nn::Adjoints &) {}
+
 void AtRootsOp::buildAdjoint(OpBuilder &builder, nn::Adjoints &adjoints) {
   if (adjoints.wants(getRows()))
     adjoints.add(getRows(), RootsOp::create(builder, getLoc(), getGraph(),

@@ -114,18 +114,20 @@ def KeepResultsPass : Pass<"keep-results", "::mlir::ModuleOp"> {
   let summary = "Leaves results of an entry out.";
   let description = [{
     The entry returns the results that are listed, in the order that it has
-    them in, and no others. What only made the others is dead then.
+    them in, and no others. What only made the others goes, with the inputs that
+    only it read; parameters and graphs stay.
 
     Needs: nothing. Run it first.
-    Guarantees: results that are kept are unchanged, and so are arguments and
-    the new values of parameters.
+    Guarantees: results that are kept are unchanged, and so are the new values
+    of parameters.
     Limits: one entry; a name that it has no result of is an error.
 
     ```mlir
-    func.func @classify(%x: tensor<?x8xf32> {nn.input = "x"})
+    func.func @classify(%x: tensor<?x8xf32> {nn.input = "x"}, %y: tensor<?x8xf32> {nn.input = "y"})
         -> (tensor<?x8xf32> {nn.output = "logits"}, tensor<?x8xf32> {nn.output = "hidden"}) {
       %h = math.tanh %x : tensor<?x8xf32>
-      return %h, %x : tensor<?x8xf32>, tensor<?x8xf32>
+      %i = math.tanh %y : tensor<?x8xf32>
+      return %h, %i : tensor<?x8xf32>, tensor<?x8xf32>
     }
     ```
     becomes, with `results=logits`,

@@ -391,13 +391,15 @@ def Vertex_RootsOp : Vertex_Op<"roots", [Pure,
   let hasCanonicalizer = 1;
 }
 
-def Vertex_MultiplicityOp : Vertex_Op<"multiplicity", [Pure]> {
+def Vertex_MultiplicityOp : Vertex_Op<"multiplicity", [Pure,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "For each row, how many rows of the caller it stands for.";
   let description = [{
     1, unless the runtime evaluates equal vertices once (`share-vertices`): then
     one of them stands for all. A sum over vertices has to be weighted by it,
     and that is what it is for; no other result may depend on it. Rows of
-    structures stand for one structure each.
+    structures stand for one structure each. The values of the rows make no
+    difference, so its adjoint is nothing.
 
     Constraints: (H1) the result is a batch of floats.
 
