@@ -6,7 +6,8 @@
 # ===---------------------------------------------------------------------===#
 #
 #   runtime/             nothing of the compiler, and no LLVM
-#   Dialect              of the compiler, Dialect only
+#   Planning             nothing else of ours, and no LLVM
+#   Dialect              of the compiler, Dialect and Planning only
 #   Analysis             Dialect and Analysis
 #   Conversion           what is above, and Conversion
 #   Reference            what is above, without Conversion; and Reference
@@ -23,8 +24,9 @@ import re
 import sys
 
 MAY_INCLUDE = {
-    "Dialect": {"Dialect"},
-    "Analysis": {"Dialect", "Analysis"},
+    "Planning": {"Planning"},
+    "Dialect": {"Dialect", "Planning"},
+    "Analysis": {"Dialect", "Analysis", "Planning"},
     "Conversion": {"Dialect", "Analysis", "Conversion"},
     "Reference": {"Dialect", "Analysis", "Reference"},
     "Target": {"Dialect", "Analysis", "Conversion", "Target"},
@@ -80,6 +82,8 @@ def check_compiler(root, problems):
                 problems.append(f"{path}: '{part}' has no rule in {__file__}")
                 continue
             for number, header in includes(path):
+                if part == "Planning" and header.startswith(("llvm/", "mlir/")):
+                    problems.append(f"{path}:{number}: Planning includes <{header}>")
                 if not header.startswith("espalier/") or header == SHARED:
                     continue
                 other = part_of(header[len("espalier/") :])
