@@ -54,7 +54,7 @@ TEST(Module, AbiVersion) {
                 "compiled for ABI version 4.0, this runtime reads 3.0 to 3.0");
   tables.model.abi_major = 3;
   tables.model.abi_minor = 9;
-  expectFailure(&tables.model, ESPALIER_INCOMPATIBLE, "2.9");
+  expectFailure(&tables.model, ESPALIER_INCOMPATIBLE, "3.9");
   tables.model.abi_minor = 0;
   tables.model.struct_size = 8;
   expectFailure(&tables.model, ESPALIER_INCOMPATIBLE, "ABI version");
