@@ -10,6 +10,8 @@
 #include "espalier/Conversion/Passes.h"
 #include "espalier/Dialect/Model/IR/Model.h"
 #include "espalier/Dialect/NN/Transforms/Passes.h"
+#include "espalier/Dialect/Plan/IR/Plan.h"
+#include "espalier/Dialect/Plan/Transforms/Passes.h"
 #include "espalier/Dialect/Vertex/IR/Vertex.h"
 #include "espalier/Dialect/Vertex/Transforms/Passes.h"
 #include "espalier/Pipelines/Pipelines.h"
@@ -29,11 +31,11 @@
 using namespace mlir;
 
 void espalier::registerAllDialects(DialectRegistry &registry) {
-  registry.insert<nn::NNDialect, vertex::VertexDialect, model::ModelDialect,
-                  arith::ArithDialect, cf::ControlFlowDialect,
-                  func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
-                  scf::SCFDialect, tensor::TensorDialect, ub::UBDialect,
-                  mlir::vector::VectorDialect>();
+  registry.insert<nn::NNDialect, vertex::VertexDialect, plan::PlanDialect,
+                  model::ModelDialect, arith::ArithDialect,
+                  cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
+                  math::MathDialect, scf::SCFDialect, tensor::TensorDialect,
+                  ub::UBDialect, mlir::vector::VectorDialect>();
   nn::registerBatchableUpstreamOps(registry);
   nn::registerDifferentiableUpstreamOps(registry);
 }
@@ -41,6 +43,7 @@ void espalier::registerAllDialects(DialectRegistry &registry) {
 void espalier::registerAllPasses() {
   nn::registerNNPasses();
   vertex::registerVertexPasses();
+  plan::registerPlanPasses();
   registerConversionPasses();
   registerCanonicalizerPass();
   registerCSEPass();

@@ -9,9 +9,11 @@
 
 #include "espalier/Conversion/Passes.h"
 #include "espalier/Dialect/NN/Transforms/Passes.h"
+#include "espalier/Dialect/Plan/Transforms/Passes.h"
 #include "espalier/Dialect/Vertex/IR/Vertex.h"
 #include "espalier/Dialect/Vertex/Transforms/Passes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -73,6 +75,32 @@ void espalier::buildBatchingPipeline(OpPassManager &manager,
   manager.addPass(createCSEPass());
   // Last: each table is filled by itself, though all start as the same zeros.
   manager.addPass(nn::createExpandScatterRowsPass());
+  buildPlanningPipeline(manager, options);
+}
+
+void espalier::buildPlanningPipeline(OpPassManager &manager,
+                                     const PipelineOptions &options) {
+  manager.addNestedPass<func::FuncOp>(plan::createOrderOperatorsPass());
+  if (!options.budget.empty() || !options.machine.empty()) {
+    plan::PlanMemoryPassOptions memory;
+    memory.budget = options.budget;
+    memory.machine = options.machine;
+    memory.inPlace = options.inPlace;
+    plan::PlanOffloadPassOptions copies{memory.budget, memory.machine,
+                                        memory.inPlace};
+    plan::PlanRecomputePassOptions again{memory.budget, memory.machine,
+                                         memory.inPlace};
+    if (options.offload && options.recomputeLayers)
+      manager.addNestedPass<func::FuncOp>(plan::createPlanMemoryPass(memory));
+    else if (options.offload)
+      manager.addNestedPass<func::FuncOp>(plan::createPlanOffloadPass(copies));
+    else if (options.recomputeLayers)
+      manager.addNestedPass<func::FuncOp>(plan::createPlanRecomputePass(again));
+  }
+  plan::AssignBuffersPassOptions assignment;
+  assignment.inPlace = options.inPlace;
+  manager.addNestedPass<func::FuncOp>(
+      plan::createAssignBuffersPass(assignment));
 }
 
 void espalier::buildLoweringPipeline(OpPassManager &manager,

@@ -7,6 +7,8 @@
 
 #include "Operators.h"
 
+#include "espalier/Dialect/Plan/IR/Plan.h"
+
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -46,6 +48,8 @@ std::string Context::describe(int64_t row, int64_t rows) const {
 LogicalResult
 reference::verifyValue(const Array &array, Type type,
                        function_ref<InFlightDiagnostic()> emitError) {
+  if (auto host = dyn_cast<plan::HostType>(type))
+    type = host.getTensor();
   Type element = getElementTypeOrSelf(type);
   if (!isa<FloatType>(element) && !element.isInteger(1) &&
       !element.isInteger(32) && !type.isIndex())
@@ -86,6 +90,8 @@ static FailureOr<Array> evaluateOne(Operation *op, Operands operands,
       .Case<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
           [&](Operation *op) { return reshape(op, operands); })
       .Case([&](tensor::SplatOp op) { return splat(op, operands); })
+      .Case<plan::OffloadOp, plan::PrefetchOp>(
+          [&](Operation *) -> Result { return Array(*operands[0]); })
       .Case([&](nn::MatmulOp) -> Result { return matmul(operands); })
       .Case([&](nn::DenseOp) -> Result { return dense(operands); })
       .Case(
@@ -127,6 +133,8 @@ static FailureOr<Array> evaluateOne(Operation *op, Operands operands,
 FailureOr<SmallVector<ArrayPtr>>
 reference::evaluate(Operation *op, Operands operands, const Context &context) {
   SmallVector<ArrayPtr> results;
+  if (isa<plan::ReleaseOp>(op))
+    return results; // where a value lies is nothing to the reference
   if (auto group = dyn_cast<nn::ElementwiseOp>(op)) {
     FailureOr<SmallVector<ArrayPtr>> several =
         elementwiseGroup(group, operands, context);

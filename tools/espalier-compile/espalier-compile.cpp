@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "espalier/Dialect/Plan/Transforms/ExportPlan.h"
 #include "espalier/InitAll.h"
 #include "espalier/Pipelines/Pipelines.h"
 #include "espalier/Target/Library.h"
@@ -78,10 +79,26 @@ static cl::list<std::string> trainWithout(
     "train-without", cl::value_desc("PART"), cl::CommaSeparated,
     cl::desc("Leave parts of a training step out: clipping, decay"),
     cl::cat(category));
+static cl::opt<std::string> memoryBudget(
+    "memory-budget", cl::value_desc("BYTES"),
+    cl::desc("Plan layered networks for this much of the device's memory, e.g. "
+             "12GiB (default: what the machine has)"),
+    cl::cat(category));
+static cl::opt<std::string> machine(
+    "machine", cl::value_desc("FILE"),
+    cl::desc("Plan layered networks for this machine; docs/machines has "
+             "some"),
+    cl::cat(category));
+static cl::opt<std::string>
+    planPath("plan-out", cl::value_desc("FILE"),
+             cl::desc("Write the memory plan of the layered network, for "
+                      "espalier-plan"),
+             cl::cat(category));
 static cl::list<std::string>
     ablate("ablate", cl::value_desc("OPTIMISATION"), cl::CommaSeparated,
            cl::desc("Switch optimisations off: fusion, specialization, "
-                    "recomputation, splitting, hoisting, eager, lazy, sharing"),
+                    "recomputation, splitting, hoisting, eager, lazy, sharing, "
+                    "in-place, offload, recompute-layers"),
            cl::cat(category));
 
 static LogicalResult fail(const Twine &message) {
@@ -150,6 +167,31 @@ static LogicalResult writeLibrary(std::string path, StringRef object,
   return result;
 }
 
+/// Writes the plan of the entry that trains or, without one, of the only
+/// layered network.
+static LogicalResult writePlan(ModuleOp module) {
+  func::FuncOp chosen;
+  for (func::FuncOp function : module.getOps<func::FuncOp>()) {
+    if (!espalier::plan::isPlanned(function))
+      continue;
+    if (!chosen || function.getName() == "train_step")
+      chosen = function;
+  }
+  if (!chosen)
+    return fail("there is no plan to write to '" + planPath +
+                "': no entry is a layered network, whose tensors all have "
+                "static shapes");
+  FailureOr<espalier::planning::PlanFile> file =
+      espalier::plan::exportPlan(chosen);
+  if (failed(file))
+    return failure();
+  std::string error;
+  std::optional<std::string> text = espalier::planning::printPlan(*file, error);
+  if (!text)
+    return fail("cannot write the plan: " + error);
+  return writeFile(planPath, *text);
+}
+
 static LogicalResult compile() {
   DialectRegistry registry;
   espalier::registerAllDialects(registry);
@@ -166,7 +208,10 @@ static LogicalResult compile() {
       {"hoisting", &options.hoist},
       {"eager", &options.eager},
       {"lazy", &options.lazy},
-      {"sharing", &options.share}};
+      {"sharing", &options.share},
+      {"in-place", &options.inPlace},
+      {"offload", &options.offload},
+      {"recompute-layers", &options.recomputeLayers}};
   auto optimizationNames = [&] {
     return llvm::join(llvm::make_first_range(optimizations), ", ");
   };
@@ -192,6 +237,8 @@ static LogicalResult compile() {
   options.train = train.getValue();
   options.gradient = gradient.getValue();
   options.loss = loss.getValue();
+  options.budget = memoryBudget.getValue();
+  options.machine = machine.getValue();
   for (const std::string &name : results)
     options.results.push_back(name);
   Expected<espalier::TargetProcessor> processor =
@@ -220,10 +267,18 @@ static LogicalResult compile() {
   if (failed(applyPassManagerCLOptions(manager)))
     return failure();
   espalier::buildBatchingPipeline(manager, options);
-  if (emitKind != Emit::mlir)
-    espalier::buildLoweringPipeline(manager, options);
   if (failed(manager.run(*module)))
     return failure();
+  if (!planPath.empty() && failed(writePlan(*module)))
+    return failure();
+  if (emitKind != Emit::mlir) {
+    mlir::PassManager lowering(&context);
+    if (failed(applyPassManagerCLOptions(lowering)))
+      return failure();
+    espalier::buildLoweringPipeline(lowering, options);
+    if (failed(lowering.run(*module)))
+      return failure();
+  }
 
   std::string text;
   raw_string_ostream stream(text);

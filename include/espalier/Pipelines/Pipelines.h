@@ -61,14 +61,38 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> share{*this, "share",
                      llvm::cl::desc("Evaluate equal vertices once"),
                      llvm::cl::init(true)};
+  Option<std::string> budget{
+      *this, "memory-budget",
+      llvm::cl::desc("Bytes that a layered network may have of the device's"),
+      llvm::cl::init("")};
+  Option<std::string> machine{
+      *this, "machine",
+      llvm::cl::desc("File that describes the device and its link"),
+      llvm::cl::init("")};
+  Option<bool> offload{*this, "offload",
+                       llvm::cl::desc("Plans may offload tensors to the host"),
+                       llvm::cl::init(true)};
+  Option<bool> recomputeLayers{
+      *this, "recompute-layers",
+      llvm::cl::desc("Plans may run layers of a network again"),
+      llvm::cl::init(true)};
+  Option<bool> inPlace{
+      *this, "in-place",
+      llvm::cl::desc(
+          "Results of layered networks take over memory of operands"),
+      llvm::cl::init(true)};
   Option<unsigned> vectorBits{*this, "vector-bits",
                               llvm::cl::desc("Width of a vector register"),
                               llvm::cl::init(256)};
 };
 
-/// From model IR to tensors of rows: what `espalier-compile --emit=mlir`
-/// prints.
+/// From model IR to tensors of rows, and from layered networks to planned ones:
+/// what `espalier-compile --emit=mlir` prints.
 void buildBatchingPipeline(mlir::OpPassManager &manager,
+                           const PipelineOptions &options);
+
+/// The part of it that plans layered networks.
+void buildPlanningPipeline(mlir::OpPassManager &manager,
                            const PipelineOptions &options);
 
 /// From there to model tables and kernels in the LLVM dialect.

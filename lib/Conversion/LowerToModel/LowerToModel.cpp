@@ -22,11 +22,13 @@
 
 #include "CheckEntry.h"
 #include "KernelBuilder.h"
+#include "LowerNetwork.h"
 #include "Program.h"
 #include "ReadWeight.h"
 
 #include "espalier/Analysis/RowSpaces.h"
 #include "espalier/Conversion/Passes.h"
+#include "espalier/Dialect/Plan/IR/Plan.h"
 #include "espalier/Dialect/Vertex/IR/Vertex.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -1126,6 +1128,13 @@ struct LowerToModelPass
     for (func::FuncOp function : functions) {
       if (function->hasAttr(kKernelAttrName))
         continue;
+      if (function->hasAttr(plan::kMemoryAttrName)) {
+        if (failed(lowerNetwork(function, symbols, vectorBits)))
+          return signalPassFailure();
+        symbols.remove(function);
+        function.erase();
+        continue;
+      }
       if (failed(checkEntry(function)))
         return signalPassFailure();
       FailureOr<RowSpaces> spaces = RowSpaces::compute(function);

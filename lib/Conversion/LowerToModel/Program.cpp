@@ -145,11 +145,11 @@ void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
   DenseBoolArrayAttr shared;
   if (llvm::is_contained(areShared, true))
     shared = builder.getDenseBoolArrayAttr(areShared);
-  auto entry =
-      model::EntryOp::create(builder, loc, builder.getStringAttr(name),
-                             builder.getStrArrayAttr(graphNames),
-                             builder.getDenseI64ArrayAttr(arities), reverseOf,
-                             typesAttr, typeFieldsAttr, shared);
+  auto entry = model::EntryOp::create(
+      builder, loc, builder.getStringAttr(name),
+      builder.getStrArrayAttr(graphNames),
+      builder.getDenseI64ArrayAttr(arities), reverseOf, typesAttr,
+      typeFieldsAttr, shared, DenseI64ArrayAttr(), StringAttr());
   builder.createBlock(&entry.getBody());
 
   llvm::DenseSet<int64_t> touched;
@@ -170,7 +170,8 @@ void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
     if (bound || touched.contains(number))
       bufferValues[number] = model::BufferOp::create(
           builder, loc, bufferType, buffer.kind, buffer.name, buffer.space.rows,
-          buffer.space.graph, buffer.row, buffer.value);
+          buffer.space.graph, buffer.row, buffer.value, IntegerAttr(),
+          IntegerAttr());
   }
   for (const Weight &weight : weights)
     weightValues.push_back(model::WeightOp::create(
@@ -251,7 +252,8 @@ void Program::emit(OpBuilder &builder, Location loc, StringRef name) const {
         }
         model::LaunchOp::create(builder, step.loc, step.kernel, values, ids,
                                 builder.getArrayAttr(places), step.results,
-                                step.flops, step.bytes, step.overEdges);
+                                step.flops, step.bytes, step.overEdges,
+                                IntegerAttr());
         break;
       }
       }

@@ -146,7 +146,16 @@ private:
     return structure({string(entry.getSymName()), word(graphs.size()),
                       word(buffers.size()), word(weights.size()),
                       word(phases.size()), array(graphs), array(buffers),
-                      array(weights), array(phases), null()});
+                      array(weights), array(phases), emitPlan(entry)});
+  }
+
+  llvm::Constant *emitPlan(model::EntryOp entry) {
+    if (!entry.getMemory())
+      return null();
+    ArrayRef<int64_t> memory = *entry.getMemory();
+    return global(
+        structure({number(memory[0]), number(memory[1]), number(memory[2]),
+                   string(entry.getMachine().value_or(""))}));
   }
 
   /// First and last phase that touch each buffer.
@@ -186,6 +195,8 @@ private:
       shape.push_back(number(extent));
     shape.resize(ESPALIER_MAX_RANK, number(0));
     std::pair<unsigned, unsigned> lifetime = lifetimes.lookup(op.getBuffer());
+    if (op.getUntil())
+      lifetime.second = std::max<unsigned>(lifetime.second, *op.getUntil());
     return structure(
         {string(op.getName()), word(static_cast<uint32_t>(op.getKind())),
          word(*dtype), word(static_cast<uint32_t>(op.getRows())),
@@ -193,7 +204,8 @@ private:
          word(lifetime.second), word(0),
          llvm::ConstantArray::get(llvm::ArrayType::get(i64, ESPALIER_MAX_RANK),
                                   shape),
-         number(row.getNumElements()), data, number(-1)});
+         number(row.getNumElements()), data,
+         number(op.getOffset() ? *op.getOffset() : -1)});
   }
 
   static std::optional<uint32_t> getDtype(Type type) {
@@ -280,11 +292,13 @@ private:
                        const Twine &text, uint32_t results = 1,
                        llvm::Constant *kernel = nullptr, uint32_t weight = 0,
                        int64_t flops = 0, int64_t bytes = 0,
-                       bool overEdges = false) {
+                       bool overEdges = false, int64_t batchRows = 0,
+                       llvm::Constant *layer = nullptr) {
     return structure({word(kind), word(operands.size()), array(operands),
                       string(text.str()), kernel ? kernel : null(),
-                      word(weight), word(results), word(overEdges), word(0),
-                      number(flops), number(bytes), null()});
+                      word(weight), word(results), word(overEdges),
+                      word(batchRows), number(flops), number(bytes),
+                      layer ? layer : null()});
   }
 
   llvm::Constant *emitStep(Operation *op) {
@@ -388,8 +402,78 @@ private:
           return step(
               ESPALIER_STEP_KERNEL, operands, launch.getKernel(),
               launch.getWritten(), module.getFunction(launch.getKernel()), 0,
-              launch.getFlops(), launch.getBytes(), launch.getOverEdges());
+              launch.getFlops(), launch.getBytes(), launch.getOverEdges(),
+              launch.getBatchRows() ? *launch.getBatchRows() : 0);
+        })
+        .Case([&](model::LayerOp layer) {
+          Constants operands;
+          for (Value buffer : layer.getBuffers())
+            operands.push_back(wholeOperand(buffer));
+          return step(ESPALIER_STEP_LAYER, operands,
+                      model::stringifyLayerKind(layer.getKind()),
+                      layer.getWritten(), nullptr, 0, layer.getFlops(),
+                      layer.getBytes(), false, 0, emitLayer(layer));
+        })
+        .Case([&](model::OffloadOp copy) {
+          return emitCopy(ESPALIER_STEP_OFFLOAD, copy, "offload");
+        })
+        .Case([&](model::PrefetchOp copy) {
+          return emitCopy(ESPALIER_STEP_PREFETCH, copy, "prefetch");
         });
+  }
+
+  template <typename Op>
+  llvm::Constant *emitCopy(uint32_t kind, Op copy, StringRef text) {
+    auto type = cast<RankedTensorType>(
+        copy.getSource().template getDefiningOp<model::BufferOp>().getRow());
+    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    return step(
+        kind, {wholeOperand(copy.getSource()), wholeOperand(copy.getTarget())},
+        text, 1, nullptr, 0, 0, bytes);
+  }
+
+  /// The only row of a buffer, all of it.
+  llvm::Constant *wholeOperand(Value buffer) {
+    auto row = cast<RankedTensorType>(
+        buffer.getDefiningOp<model::BufferOp>().getRow());
+    return structure({word(bufferNumbers.lookup(buffer)),
+                      word(ESPALIER_ACCESS_SHARED), word(0), word(0), number(0),
+                      number(row.getNumElements())});
+  }
+
+  llvm::Constant *emitLayer(model::LayerOp layer) {
+    auto numbers = [&](ArrayRef<int64_t> values) -> llvm::Constant * {
+      Constants elements;
+      for (int64_t value : values)
+        elements.push_back(number(value));
+      return llvm::ConstantArray::get(
+          llvm::ArrayType::get(i64, elements.size()), elements);
+    };
+    auto real = [&](const llvm::APFloat &value) -> llvm::Constant * {
+      return llvm::ConstantFP::get(context, value);
+    };
+    uint32_t flags = 0;
+    if (layer.getCountPadding())
+      flags |= ESPALIER_LAYER_COUNT_PADDING;
+    if (layer.getTransposeA())
+      flags |= ESPALIER_LAYER_TRANSPOSE_A;
+    if (layer.getTransposeB())
+      flags |= ESPALIER_LAYER_TRANSPOSE_B;
+    if (layer.getAccumulate())
+      flags |= ESPALIER_LAYER_ACCUMULATE;
+    SmallVector<int64_t> workspace{0, -1};
+    if (layer.getWorkspace())
+      workspace.assign(layer.getWorkspace()->begin(),
+                       layer.getWorkspace()->end());
+    return global(structure(
+        {word(static_cast<uint32_t>(layer.getKind())), word(flags),
+         word(layer.getAlgorithm()), word(layer.getAxis()),
+         numbers(layer.getWindow()), numbers(layer.getStrides()),
+         numbers(layer.getDilations()), numbers(layer.getPadding()),
+         numbers(layer.getOffsets()), number(layer.getGroups()),
+         number(layer.getSize()), real(layer.getEpsilon()),
+         real(layer.getAlpha()), real(layer.getBeta()), real(layer.getBias()),
+         real(layer.getValue()), number(workspace[0]), number(workspace[1])}));
   }
 
   template <typename Op>

@@ -333,8 +333,11 @@ enum {
   /* input, out: the part of the input that begins at `offsets`. */
   ESPALIER_LAYER_SLICE = 16,
   /* a (M x K, or K x M with TRANSPOSE_A), b (K x N, or N x K with TRANSPOSE_B),
-   * out (M x N). */
+   * optionally bias (N), out (M x N). An operand of higher rank is a matrix
+   * whose first dimension is its own, and whose second is all others. */
   ESPALIER_LAYER_MATMUL = 17,
+  /* input (C), out (rank 2 or more): out[n, c, ...] = input[c]. */
+  ESPALIER_LAYER_SPREAD_CHANNELS = 18,
 };
 
 /* Flags of layers. */

@@ -90,5 +90,18 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
+LogicalResult LayerOp::verify() {
+  if (getWritten() < 1 || (size_t)getWritten() > getBuffers().size())
+    return emitOpError("expects at least one result, and no more than it has "
+                       "operands");
+  if (getWindow().size() != 2 || getStrides().size() != 2 ||
+      getDilations().size() != 2 || getPadding().size() != 4 ||
+      getOffsets().size() != 4 ||
+      (getWorkspace() && getWorkspace()->size() != 2))
+    return emitOpError("expects 2 windows, strides and dilations, 4 paddings "
+                       "and offsets, and a workspace's bytes and offset");
+  return success();
+}
+
 #define GET_OP_CLASSES
 #include "espalier/Dialect/Model/IR/ModelOps.cpp.inc"

@@ -63,7 +63,8 @@ def Model_BufferKind : I32EnumAttr<"BufferKind", "what a buffer is", [
     I32EnumAttrCase<"scratch", 4>,
     I32EnumAttrCase<"constant", 5>,
     I32EnumAttrCase<"state", 6>,
-    I32EnumAttrCase<"multiplicity", 7>]> {
+    I32EnumAttrCase<"multiplicity", 7>,
+    I32EnumAttrCase<"host", 8>]> {
   let cppNamespace = "::espalier::model";
 }
 
@@ -89,6 +90,29 @@ def Model_Reduction : I32EnumAttr<"Reduction", "how edges are combined", [
     I32EnumAttrCase<"sum", 0>,
     I32EnumAttrCase<"max", 1>,
     I32EnumAttrCase<"mean", 2>]> {
+  let cppNamespace = "::espalier::model";
+}
+
+/// Numbers are those of ESPALIER_LAYER_*.
+def Model_LayerKind : I32EnumAttr<"LayerKind", "what a layer computes", [
+    I32EnumAttrCase<"conv2d", 1>,
+    I32EnumAttrCase<"conv2d_transpose", 2>,
+    I32EnumAttrCase<"conv2d_weight_adjoint", 3>,
+    I32EnumAttrCase<"max_pool2d", 4>,
+    I32EnumAttrCase<"max_pool2d_adjoint", 5>,
+    I32EnumAttrCase<"avg_pool2d", 6>,
+    I32EnumAttrCase<"avg_pool2d_adjoint", 7>,
+    I32EnumAttrCase<"batch_norm", 8>,
+    I32EnumAttrCase<"batch_norm_inference", 9>,
+    I32EnumAttrCase<"batch_norm_adjoint", 10>,
+    I32EnumAttrCase<"lrn", 11>,
+    I32EnumAttrCase<"lrn_adjoint", 12>,
+    I32EnumAttrCase<"sum_channels", 13>,
+    I32EnumAttrCase<"pad", 14>,
+    I32EnumAttrCase<"concat", 15>,
+    I32EnumAttrCase<"slice", 16>,
+    I32EnumAttrCase<"matmul", 17>,
+    I32EnumAttrCase<"spread_channels", 18>]> {
   let cppNamespace = "::espalier::model";
 }
 

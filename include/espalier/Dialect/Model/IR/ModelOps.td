@@ -27,6 +27,9 @@ def Model_EntryOp : Model_Op<"entry", [
     are alike in every graph.
     `shared` says of each graph whether its equal vertices may share a row;
     without it none may.
+    `memory` is what the memory plan of a layered network says of the whole:
+    bytes of the device's memory, of the host's pool, and of the budget that the
+    plan was made for (0: none); `machine` is the name of that machine.
 
     ```mlir
     model.entry @tag graphs ["words", "words reversed"] arities [1, 1]
@@ -40,12 +43,14 @@ def Model_EntryOp : Model_Op<"entry", [
                        OptionalAttr<DenseI64ArrayAttr>:$reverse_of,
                        OptionalAttr<DenseI64ArrayAttr>:$types,
                        OptionalAttr<StrArrayAttr>:$type_fields,
-                       OptionalAttr<DenseBoolArrayAttr>:$shared);
+                       OptionalAttr<DenseBoolArrayAttr>:$shared,
+                       OptionalAttr<DenseI64ArrayAttr>:$memory,
+                       OptionalAttr<StrAttr>:$machine);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `graphs` $graphs `arities` $arities
     (`reverse_of` $reverse_of^)? (`types` $types^ `by` $type_fields)?
-    (`shared` $shared^)?
+    (`shared` $shared^)? (`memory` $memory^ `for` $machine)?
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
@@ -54,18 +59,25 @@ def Model_EntryOp : Model_Op<"entry", [
 def Model_BufferOp : Model_Op<"buffer", [HasParent<"EntryOp">]> {
   let summary = "A buffer: rows of equal shape and type.";
   let description = [{
-    `row` is the type of one row. `value` is the data of a `constant`.
+    `row` is the type of one row. `value` is the data of a `constant`. In a
+    planned entry `offset` is where the buffer lies, and `until` the number of
+    the last phase in which that memory is its own, where this is later than the
+    last that touches it: a copy of it is still going on.
 
     ```mlir
     %h = model.buffer dynamic "h" rows vertices of 0 : tensor<256xf32>
+    %y = model.buffer dynamic "y" rows one of 0 at 4096 until 7
+        : tensor<8x64x56x56xf32>
     ```
   }];
   let arguments = (ins Model_BufferKind:$kind, StrAttr:$name,
       Model_Rows:$rows, I64Attr:$graph, TypeAttr:$row,
-      OptionalAttr<ElementsAttr>:$value);
+      OptionalAttr<ElementsAttr>:$value, OptionalAttr<I64Attr>:$offset,
+      OptionalAttr<I64Attr>:$until);
   let results = (outs Model_BufferType:$buffer);
   let assemblyFormat = [{
-    $kind $name `rows` $rows `of` $graph (`=` $value^)? attr-dict `:` $row
+    $kind $name `rows` $rows `of` $graph (`at` $offset^)? (`until` $until^)?
+    (`=` $value^)? attr-dict `:` $row
   }];
   let hasVerifier = 1;
 }
@@ -218,18 +230,84 @@ def Model_LaunchOp : Model_Op<"launch", [HasParent<"PhaseOp">,
   let description = [{
     Operands in the order that the kernel expects, the last `written` of them
     written; `by_ids` has the buffer of ids for each operand with an `id`
-    access, in order. `flops` and `bytes` are the costs of one row.
+    access, in order. `flops` and `bytes` are the costs of one row. With
+    `batch_rows` it runs over that many rows of whole tensors.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
       Variadic<Model_BufferType>:$buffers, Variadic<Model_BufferType>:$by_ids,
       ArrayAttr:$at, I64Attr:$written, I64Attr:$flops, I64Attr:$bytes,
-      UnitAttr:$over_edges);
+      UnitAttr:$over_edges, OptionalAttr<I64Attr>:$batch_rows);
   let assemblyFormat = [{
     $kernel `(` $buffers `)` (`ids` `(` $by_ids^ `)`)? `at` $at
     `results` $written `flops` $flops `bytes` $bytes
-    (`over_edges` $over_edges^)? attr-dict
+    (`over_edges` $over_edges^)? (`batch_rows` $batch_rows^)? attr-dict
   }];
   let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Layered networks: steps over whole tensors
+//===----------------------------------------------------------------------===//
+
+def Model_LayerOp : Model_Step<"layer"> {
+  let summary = "A layer over whole buffers.";
+  let description = [{
+    Operands in the order of `espalier_layer`'s kinds, the last `written` of
+    them written. Attributes that a kind does not have are left out.
+
+    ```mlir
+    model.layer conv2d(%x, %w, %y) results 1 flops 1024 bytes 512
+        {padding = array<i64: 1, 1, 1, 1>}
+    ```
+  }];
+  let arguments = (ins Model_LayerKind:$kind,
+      Variadic<Model_BufferType>:$buffers, I64Attr:$written, I64Attr:$flops,
+      I64Attr:$bytes,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">:$window,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">:$strides,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">:$dilations,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{0, 0, 0, 0}">:$padding,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{0, 0, 0, 0}">:$offsets,
+      DefaultValuedAttr<I64Attr, "1">:$groups,
+      DefaultValuedAttr<I64Attr, "0">:$axis,
+      DefaultValuedAttr<I64Attr, "0">:$size,
+      DefaultValuedAttr<F64Attr, "0.0">:$epsilon,
+      DefaultValuedAttr<F64Attr, "0.0">:$alpha,
+      DefaultValuedAttr<F64Attr, "0.0">:$beta,
+      DefaultValuedAttr<F64Attr, "0.0">:$bias,
+      DefaultValuedAttr<F64Attr, "0.0">:$value,
+      DefaultValuedAttr<I64Attr, "0">:$algorithm,
+      OptionalAttr<DenseI64ArrayAttr>:$workspace,
+      UnitAttr:$count_padding, UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+      UnitAttr:$accumulate);
+  let assemblyFormat = [{
+    $kind `(` $buffers `)` `results` $written `flops` $flops `bytes` $bytes
+    attr-dict
+  }];
+  let hasVerifier = 1;
+  // All other attributes as their defaults.
+  let builders = [OpBuilder<
+      (ins "LayerKind":$kind, "::mlir::ValueRange":$buffers,
+           "int64_t":$written, "int64_t":$flops, "int64_t":$bytes), [{
+        $_state.addOperands(buffers);
+        auto &layer = $_state.getOrAddProperties<Properties>();
+        layer.kind = LayerKindAttr::get($_builder.getContext(), kind);
+        layer.written = $_builder.getI64IntegerAttr(written);
+        layer.flops = $_builder.getI64IntegerAttr(flops);
+        layer.bytes = $_builder.getI64IntegerAttr(bytes);
+      }]>];
+}
+
+def Model_OffloadOp : Model_Step<"offload"> {
+  let summary = "Starts a copy from the device to the host.";
+  let arguments = (ins Model_BufferType:$source, Model_BufferType:$target);
+  let assemblyFormat = "$source `to` $target attr-dict";
+}
+
+def Model_PrefetchOp : Model_Step<"prefetch"> {
+  let summary = "Starts a copy from the host to the device.";
+  let arguments = (ins Model_BufferType:$source, Model_BufferType:$target);
+  let assemblyFormat = "$source `to` $target attr-dict";
 }
 
 #endif // ESPALIER_DIALECT_MODEL_IR_MODELOPS

@@ -1,0 +1,43 @@
+//===- Plan.h - Copies, and where tensors lie -------------------*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ESPALIER_DIALECT_PLAN_IR_PLAN_H
+#define ESPALIER_DIALECT_PLAN_IR_PLAN_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "espalier/Dialect/Plan/IR/PlanDialect.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "espalier/Dialect/Plan/IR/PlanTypes.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "espalier/Dialect/Plan/IR/PlanAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "espalier/Dialect/Plan/IR/PlanOps.h.inc"
+
+namespace espalier::plan {
+
+/// Attributes that a plan leaves; the dialect's description says what they are.
+constexpr llvm::StringLiteral kOffsetsAttrName = "plan.offsets";
+constexpr llvm::StringLiteral kOffsetAttrName = "plan.offset";
+constexpr llvm::StringLiteral kAgainAttrName = "plan.again";
+constexpr llvm::StringLiteral kAlgorithmAttrName = "plan.algorithm";
+constexpr llvm::StringLiteral kWorkspaceAttrName = "plan.workspace";
+constexpr llvm::StringLiteral kMemoryAttrName = "plan.memory";
+
+} // namespace espalier::plan
+
+#endif // ESPALIER_DIALECT_PLAN_IR_PLAN_H

@@ -1,0 +1,137 @@
+//===- Passes.td - Memory plans of layered networks --------*- tablegen -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ESPALIER_DIALECT_PLAN_TRANSFORMS_PASSES
+#define ESPALIER_DIALECT_PLAN_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def AssignBuffersPass : Pass<"assign-buffers", "::mlir::func::FuncOp"> {
+  let summary = "Gives every tensor of a layered network its place in memory.";
+  let description = [{
+    Tensors whose lifetimes do not overlap may lie at the same offset, and a
+    result may take over the memory of an operand that ends there, where the
+    operator allows it (`LayerOpInterface`). The new value of a parameter lies
+    where the old one does. Offsets are chosen by a packer that is free of IR
+    (espalier/Planning/AssignBuffers.h).
+
+    Needs: a layered network: static shapes, no graphs, one block. Other
+    functions are left alone.
+    Guarantees: every value that has memory of its own has a `plan.offsets`, every
+    argument on the device a `plan.offset`, all multiples of 64; the function
+    has its `plan.memory`. Nothing else changes, but that the operator that
+    makes a parameter's new value moves behind those that read the old one.
+    Limits: a function whose new value of a parameter is read before the last
+    operator that reads the old one is an error.
+    Reports: remark `assigned` in category `assign-buffers` with the bytes of the
+    arena, and the load, which no arena is smaller than.
+
+    ```mlir
+    func.func @f(%x: tensor<2x3x8x8xf32> {nn.input = "x"})
+        -> (tensor<2x3x4x4xf32> {nn.output = "y"}) {
+      %0 = nn.relu %x : tensor<2x3x8x8xf32>
+      %1 = nn.max_pool2d %0 {window = [2, 2], strides = [2, 2]} : tensor<2x3x8x8xf32>
+      return %1 : tensor<2x3x4x4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<2x3x8x8xf32> {nn.input = "x", plan.offset = 0 : i64})
+        -> (tensor<2x3x4x4xf32> {nn.output = "y"}) attributes {plan.memory = ...} {
+      %0 = nn.relu %x {plan.offsets = array<i64: 1536>} : tensor<2x3x8x8xf32>
+      %1 = nn.max_pool2d %0 {plan.offsets = array<i64: 3072>, ...} : tensor<2x3x8x8xf32>
+      return %1 : tensor<2x3x4x4xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"inPlace", "in-place", "bool", "true",
+           "Results may take over the memory of operands">,
+  ];
+  let dependentDialects = ["::espalier::plan::PlanDialect"];
+}
+
+def OrderOperatorsPass : Pass<"order-operators", "::mlir::func::FuncOp"> {
+  let summary = "Brings operators into an order that needs little memory.";
+  let description = [{
+    Which tensors are there at a time depends on the order of operators. Of
+    several orders the one with the lowest peak is taken, and never one with a
+    higher peak than the function's own: the route of Wang et al. ("SuperNeurons",
+    PPoPP 2018, algorithm 1), a depth-first walk in which an operator runs when
+    the last of its operands is there; the function's own order with updates right
+    behind the gradients that they use up; and one that prefers the operator
+    that frees most.
+
+    Needs: a layered network that is not planned yet. Other functions are left
+    alone.
+    Guarantees: the same operators, each after those whose results it reads; new
+    values of parameters after all that reads the old ones.
+    Reports: remark `ordered` in category `order-operators` with the peak before
+    and after, and the operator that the peak is at.
+  }];
+  let options = [
+    Option<"order", "order", "std::string", "\"best\"",
+           "best, route (depth first), updates-first or freeing-first">,
+  ];
+  let dependentDialects = ["::espalier::plan::PlanDialect"];
+}
+
+class PlanningPass<string mnemonic>
+    : Pass<mnemonic, "::mlir::func::FuncOp"> {
+  let options = [
+    Option<"budget", "budget", "std::string", "\"\"",
+           "Bytes of the device's memory, e.g. 12GiB; empty: the machine's">,
+    Option<"machine", "machine", "std::string", "\"\"",
+           "File that describes the device and its link (docs/machines)">,
+    Option<"inPlace", "in-place", "bool", "true",
+           "Results may take over the memory of operands">,
+  ];
+  let dependentDialects = ["::espalier::plan::PlanDialect"];
+}
+
+def PlanMemoryPass : PlanningPass<"plan-memory"> {
+  let summary = "Fits a layered network into the memory of a device.";
+  let description = [{
+    Of every tensor, between each two operators that read it, it is decided
+    whether it is kept, offloaded to the host and fetched again, or computed
+    again, whichever costs least, until the tensors that are there at a time,
+    and their fragments, fit the budget (espalier/Planning/PlanMemory.h, after
+    Wang et al., "SuperNeurons", PPoPP 2018, sections 3.3 and 3.4). Nothing is
+    moved or computed again if all fits.
+
+    Needs: a layered network, best in the order of `order-operators`. Other
+    functions are left alone.
+    Guarantees: the same values, bit by bit; what is there at a time is within
+    the budget once `assign-buffers` has run. Offloads are `plan.offload`,
+    `plan.prefetch` and `plan.release`; operators that run again are marked
+    `plan.again`; parameters that live on the host have no `plan.offset`.
+    Limits: a budget that no plan is found for is an error that names the
+    smallest budget, the operator at the peak, and the largest tensors there.
+    Reports: remark `planned` in category `plan-memory` with the peak, the number
+    of operators that run again, and the bytes that are copied.
+  }];
+}
+
+def PlanRecomputePass : PlanningPass<"plan-recompute"> {
+  let summary = "Fits a layered network into memory by computing again.";
+  let description = [{
+    As `plan-memory`, but nothing is offloaded.
+
+    Needs, guarantees, limits: those of `plan-memory`.
+  }];
+}
+
+def PlanOffloadPass : PlanningPass<"plan-offload"> {
+  let summary = "Fits a layered network into memory by copies to the host.";
+  let description = [{
+    As `plan-memory`, but nothing is computed again.
+
+    Needs, guarantees, limits: those of `plan-memory`.
+  }];
+}
+
+#endif // ESPALIER_DIALECT_PLAN_TRANSFORMS_PASSES

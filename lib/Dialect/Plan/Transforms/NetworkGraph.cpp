@@ -1,0 +1,669 @@
+//===- NetworkGraph.cpp - A layered network as planners see it ------------===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NetworkGraph.h"
+
+#include "espalier/Dialect/NN/IR/NN.h"
+#include "espalier/Dialect/Plan/IR/Plan.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace espalier;
+using namespace espalier::plan;
+
+using planning::BufferId;
+using planning::OperatorId;
+using planning::TensorId;
+using planning::TensorKind;
+
+/// Which operator of the graph an operator is, in a function that was planned.
+static constexpr llvm::StringLiteral kOperatorAttrName = "plan.operator";
+
+/// The value whose memory the result of `op` names; null if it has its own. A
+/// transpose is read as it is by the products that it is an operand of.
+static Value viewedBy(Operation *op) {
+  if (auto transpose = dyn_cast<nn::TransposeOp>(op))
+    return transpose.getMatrix();
+  return nn::getViewed(op);
+}
+
+Value plan::storageOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    Value viewed = viewedBy(op);
+    if (!viewed)
+      break;
+    value = viewed;
+  }
+  return value;
+}
+
+static int64_t bytesOf(Type type) {
+  if (auto host = dyn_cast<HostType>(type))
+    type = host.getTensor();
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getNumElements() *
+         llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+}
+
+bool plan::isNetwork(func::FuncOp function) {
+  if (function.isExternal() || !function.getBody().hasOneBlock())
+    return false;
+  auto isStatic = [](Type type) {
+    if (isa<HostType>(type))
+      return true;
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape();
+  };
+  if (!llvm::all_of(function.getArgumentTypes(), isStatic))
+    return false;
+  bool layers = false;
+  for (Operation &op : function.getBody().front()) {
+    if (!llvm::all_of(op.getResultTypes(), isStatic))
+      return false;
+    layers |= isa<nn::LayerOpInterface>(op);
+  }
+  return layers;
+}
+
+//===----------------------------------------------------------------------===//
+// From IR
+//===----------------------------------------------------------------------===//
+
+class NetworkGraph::Reader {
+public:
+  explicit Reader(func::FuncOp function) : result(function) {}
+
+  FailureOr<NetworkGraph> run() {
+    result.graph.name = function().getName().str();
+    readArguments();
+    Block &body = function().getBody().front();
+    if (failed(moveUpdatesLast(body)))
+      return failure();
+    for (Operation &op : body.without_terminator())
+      if (failed(read(op)))
+        return failure();
+    if (failed(readResults(body.getTerminator())))
+      return failure();
+    finishBuffers();
+    if (std::string problem = planning::checkGraph(graph()); !problem.empty())
+      return function().emitOpError("cannot be planned: ") << problem;
+    return std::move(result);
+  }
+
+private:
+  func::FuncOp function() { return result.function; }
+  planning::Graph &graph() { return result.graph; }
+  planning::Plan &plan() { return result.plan; }
+
+  /// The parameter or state that a result of the function is the new value of.
+  BlockArgument updatedByResult(unsigned number) {
+    auto name = function().getResultAttrOfType<StringAttr>(number, "nn.update");
+    if (!name)
+      return {};
+    for (BlockArgument argument : function().getArguments())
+      for (StringRef attribute : {"nn.param", "nn.state"})
+        if (function().getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                    attribute) == name)
+          return argument;
+    return {};
+  }
+
+  void readArguments() {
+    for (BlockArgument argument : function().getArguments()) {
+      unsigned number = argument.getArgNumber();
+      auto name = [&](StringRef attribute) {
+        return function().getArgAttrOfType<StringAttr>(number, attribute);
+      };
+      StringAttr input = name("nn.input"), parameter = name("nn.param"),
+                 state = name("nn.state");
+      StringAttr known = input ? input : parameter ? parameter : state;
+      std::string text = known ? known.getValue().str()
+                               : "argument #" + std::to_string(number);
+      TensorId tensor = addTensor(
+          argument, text, input ? TensorKind::input : TensorKind::parameter);
+      auto offset =
+          function().getArgAttrOfType<IntegerAttr>(number, kOffsetAttrName);
+      bool planned = function()->hasAttr(kMemoryAttrName);
+      if (planned && !offset)
+        continue; // on the host
+      BufferId buffer = addBuffer(argument, tensor);
+      resident.push_back(buffer);
+      if (offset)
+        plan().buffers[buffer].offset = offset.getInt();
+    }
+  }
+
+  TensorId addTensor(Value value, const std::string &name, TensorKind kind) {
+    planning::Tensor tensor;
+    tensor.name = name;
+    tensor.bytes = bytesOf(value.getType());
+    tensor.kind = kind;
+    graph().tensors.push_back(std::move(tensor));
+    result.tensors.push_back(value);
+    TensorId id = TensorId(graph().tensors.size() - 1);
+    tensorOf[value] = id;
+    return id;
+  }
+
+  BufferId addBuffer(Value value, TensorId tensor) {
+    planning::Buffer buffer;
+    buffer.tensor = tensor;
+    buffer.bytes = graph().tensors[tensor].bytes;
+    buffer.first = buffer.last = int32_t(plan().steps.size());
+    plan().buffers.push_back(buffer);
+    BufferId id = BufferId(plan().buffers.size() - 1);
+    bufferOf[value] = id;
+    return id;
+  }
+
+  /// New values of parameters are written where the old ones are, so the
+  /// operators that make them come after all that read the old ones.
+  LogicalResult moveUpdatesLast(Block &body) {
+    Operation *terminator = body.getTerminator();
+    llvm::SetVector<Operation *> updates;
+    for (auto [number, value] : llvm::enumerate(terminator->getOperands())) {
+      BlockArgument parameter = updatedByResult(number);
+      Operation *writer = storageOf(value).getDefiningOp();
+      if (!parameter || !writer || isa<OffloadOp>(writer))
+        continue;
+      updates.insert(writer);
+      updatesOf[writer].push_back({storageOf(value), parameter});
+    }
+    for (Operation *writer : updates) {
+      Operation *last = writer;
+      for (auto [value, parameter] : updatesOf[writer])
+        for (Operation *reader : readersOf(parameter))
+          if (reader != writer && last->isBeforeInBlock(reader))
+            last = reader;
+      if (last == writer)
+        continue;
+      for (Operation *user : writer->getUsers())
+        if (user != terminator && user->isBeforeInBlock(last->getNextNode()))
+          return writer->emitOpError("cannot be planned: the new value of '")
+                 << graph()
+                        .tensors[tensorOf.lookup(
+                            updatesOf[writer].front().second)]
+                        .name
+                 << "' is read before the last operator that reads the old one";
+      writer->moveAfter(last);
+    }
+    return success();
+  }
+
+  /// Operators that read the memory of `value`, but for the terminator.
+  static SmallVector<Operation *> readersOf(Value value) {
+    SmallVector<Operation *> readers;
+    SmallVector<Value> worklist{value};
+    while (!worklist.empty()) {
+      Value next = worklist.pop_back_val();
+      for (Operation *user : next.getUsers()) {
+        if (viewedBy(user))
+          worklist.push_back(user->getResult(0));
+        else if (!user->hasTrait<OpTrait::IsTerminator>())
+          readers.push_back(user);
+      }
+    }
+    return readers;
+  }
+
+  LogicalResult read(Operation &op) {
+    if (viewedBy(&op))
+      return success();
+    if (op.hasTrait<OpTrait::ConstantLike>()) {
+      TensorId tensor =
+          addTensor(op.getResult(0), "constant", TensorKind::input);
+      resident.push_back(addBuffer(op.getResult(0), tensor));
+      constants.push_back(&op);
+      return success();
+    }
+    if (auto release = dyn_cast<ReleaseOp>(op)) {
+      BufferId buffer = bufferOf.lookup(storageOf(release.getTensor()));
+      plan().buffers[buffer].last =
+          std::max(plan().buffers[buffer].last, lastStep());
+      return success();
+    }
+    if (auto offload = dyn_cast<OffloadOp>(op)) {
+      BufferId source = use(offload.getTensor());
+      planning::Step step;
+      step.kind = planning::Step::Kind::offload;
+      step.inputs = {source};
+      plan().steps.push_back(step);
+      plan().buffers[source].last = lastStep();
+      tensorOf[offload.getResult()] = plan().buffers[source].tensor;
+      return success();
+    }
+    if (auto prefetch = dyn_cast<PrefetchOp>(op)) {
+      TensorId tensor = tensorOf.lookup(prefetch.getSource());
+      planning::Step step;
+      step.kind = planning::Step::Kind::prefetch;
+      step.outputs = {addBuffer(prefetch.getResult(), tensor)};
+      plan().steps.push_back(step);
+      tensorOf[prefetch.getResult()] = tensor;
+      readOffsets(op, step.outputs);
+      return success();
+    }
+    return readOperator(op);
+  }
+
+  LogicalResult readOperator(Operation &op) {
+    if (op.getNumResults() == 0)
+      return op.emitOpError("cannot be planned: it has no result");
+    planning::Step step;
+    for (Value operand : op.getOperands())
+      step.inputs.push_back(use(operand));
+    auto number = op.getAttrOfType<IntegerAttr>(kOperatorAttrName);
+    auto [known, isNew] = operatorOf.try_emplace(
+        number ? number.getInt() : -1 - int64_t(graph().operators.size()),
+        OperatorId(graph().operators.size()));
+    step.op = known->second;
+    if (isNew)
+      addOperator(op, step.inputs);
+    const planning::Operator &described = graph().operators[step.op];
+    for (auto [value, tensor] : llvm::zip(op.getResults(), described.outputs)) {
+      step.outputs.push_back(addBuffer(value, tensor));
+      tensorOf[value] = tensor;
+    }
+    for (auto [number, target] : llvm::enumerate(described.updates))
+      if (target >= 0)
+        shareUpdated(op, step, number, target);
+    if (auto algorithm = op.getAttrOfType<IntegerAttr>(kAlgorithmAttrName))
+      step.algorithm = int32_t(algorithm.getInt());
+    if (auto workspace =
+            op.getAttrOfType<DenseI64ArrayAttr>(kWorkspaceAttrName)) {
+      step.workspaceBytes = workspace[0];
+      step.workspaceOffset = workspace[1];
+    }
+    readOffsets(op, step.outputs);
+    plan().steps.push_back(std::move(step));
+    return success();
+  }
+
+  void addOperator(Operation &op, ArrayRef<BufferId> inputs) {
+    planning::Operator described;
+    described.kind = op.getName().getStringRef().str();
+    described.name = nameOf(op);
+    for (BufferId input : inputs)
+      described.inputs.push_back(plan().buffers[input].tensor);
+    for (Value value : op.getResults()) {
+      std::string name = described.name;
+      if (op.getNumResults() > 1)
+        name += "#" + std::to_string(cast<OpResult>(value).getResultNumber());
+      described.outputs.push_back(
+          addTensor(value, name, TensorKind::temporary));
+    }
+    described.flops = double(nn::getTotalFlops(&op));
+    described.bytes = double(nn::getTotalBytes(&op));
+    described.checkpoint = nn::isCheckpoint(&op);
+    described.inPlace = inPlaceOf(op);
+    auto updates = updatesOf.find(&op);
+    if (updates != updatesOf.end()) {
+      described.pass = planning::Pass::update;
+      described.recomputable = false;
+      described.updates.assign(op.getNumResults(), -1);
+      for (auto [value, parameter] : updates->second)
+        described.updates[cast<OpResult>(value).getResultNumber()] =
+            tensorOf.lookup(parameter);
+    }
+    result.operators.push_back(&op);
+    graph().operators.push_back(std::move(described));
+  }
+
+  /// The place of the operator in the source, or what it is.
+  static std::string nameOf(Operation &op) {
+    if (auto named = dyn_cast<NameLoc>(op.getLoc()))
+      return named.getName().str();
+    StringRef name = op.getName().getStringRef();
+    return name.substr(name.find('.') + 1).str();
+  }
+
+  /// By result: the operand that it may take the memory of, of those that the
+  /// operator allows the first that nothing reads later. -1: none.
+  static std::vector<int32_t> inPlaceOf(Operation &op) {
+    std::vector<int32_t> inputs;
+    for (OpResult result : op.getResults()) {
+      int32_t chosen = -1;
+      for (unsigned operand :
+           nn::getInPlaceOperands(&op, result.getResultNumber())) {
+        Value storage = storageOf(op.getOperand(operand));
+        bool isLast = storage.getDefiningOp() &&
+                      bytesOf(storage.getType()) == bytesOf(result.getType()) &&
+                      llvm::none_of(readersOf(storage), [&](Operation *reader) {
+                        return op.isBeforeInBlock(reader);
+                      });
+        if (isLast && !llvm::is_contained(inputs, int32_t(operand))) {
+          chosen = int32_t(operand);
+          break;
+        }
+      }
+      inputs.push_back(chosen);
+    }
+    return inputs;
+  }
+
+  /// The new value lies where the old one does, if that is on the device.
+  void shareUpdated(Operation &op, planning::Step &step, size_t number,
+                    TensorId target) {
+    for (auto [operand, buffer] : llvm::zip(op.getOperands(), step.inputs))
+      if (plan().buffers[buffer].tensor == target) {
+        plan().buffers[step.outputs[number]].sharesWith = buffer;
+        return;
+      }
+    Value parameter = result.tensors[target];
+    if (auto it = bufferOf.find(parameter); it != bufferOf.end())
+      plan().buffers[step.outputs[number]].sharesWith = it->second;
+  }
+
+  void readOffsets(Operation &op, ArrayRef<BufferId> outputs) {
+    auto offsets = op.getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttrName);
+    if (!offsets)
+      return;
+    for (auto [buffer, offset] : llvm::zip(outputs, offsets.asArrayRef()))
+      plan().buffers[buffer].offset = offset;
+  }
+
+  /// The buffer of an operand, which lives at least until this step.
+  BufferId use(Value operand) {
+    BufferId buffer = bufferOf.lookup(storageOf(operand));
+    plan().buffers[buffer].last = int32_t(plan().steps.size());
+    return buffer;
+  }
+
+  int32_t lastStep() const {
+    return std::max<int32_t>(0, int32_t(result.plan.steps.size()) - 1);
+  }
+
+  LogicalResult readResults(Operation *terminator) {
+    for (auto [number, value] : llvm::enumerate(terminator->getOperands())) {
+      Value storage = storageOf(value);
+      bool isUpdate = bool(updatedByResult(number));
+      if (isa<HostType>(value.getType()))
+        continue;
+      auto it = bufferOf.find(storage);
+      if (it == bufferOf.end())
+        return terminator->emitOpError("cannot be planned: result #")
+               << number << " is in the host's memory";
+      outputs.push_back(it->second);
+      TensorId tensor = plan().buffers[it->second].tensor;
+      if (!isUpdate && graph().tensors[tensor].kind == TensorKind::temporary)
+        graph().tensors[tensor].kind = TensorKind::output;
+    }
+    return success();
+  }
+
+  /// What never leaves the device is there from the first step to the last.
+  void finishBuffers() {
+    for (BufferId buffer : resident) {
+      plan().buffers[buffer].first = 0;
+      plan().buffers[buffer].last = lastStep();
+    }
+    for (BufferId buffer : outputs)
+      plan().buffers[buffer].last = lastStep();
+    for (planning::Buffer &buffer : plan().buffers) {
+      int64_t end = buffer.offset < 0 ? 0 : buffer.offset + buffer.bytes;
+      plan().arenaBytes = std::max(plan().arenaBytes, end);
+    }
+  }
+
+  NetworkGraph result;
+  llvm::DenseMap<Value, TensorId> &tensorOf = result.tensorOf;
+  llvm::DenseMap<Value, BufferId> bufferOf;
+  llvm::DenseMap<int64_t, OperatorId> operatorOf;
+  /// By operator: the values that it makes, and the parameters that they are
+  /// new values of.
+  llvm::DenseMap<Operation *, SmallVector<std::pair<Value, BlockArgument>>>
+      updatesOf;
+  SmallVector<BufferId> resident, outputs;
+  SmallVector<Operation *> constants;
+};
+
+FailureOr<NetworkGraph> NetworkGraph::read(func::FuncOp function) {
+  return Reader(function).run();
+}
+
+void NetworkGraph::updateLifetimes() {
+  int32_t end = std::max<int32_t>(0, int32_t(plan.steps.size()) - 1);
+  std::vector<bool> isMade(plan.buffers.size(), false);
+  for (planning::Buffer &buffer : plan.buffers)
+    buffer.first = buffer.last = 0;
+  for (auto [number, step] : llvm::enumerate(plan.steps)) {
+    for (BufferId id : step.outputs) {
+      plan.buffers[id].first = plan.buffers[id].last = int32_t(number);
+      isMade[id] = true;
+    }
+    for (BufferId id : step.inputs)
+      plan.buffers[id].last = int32_t(number);
+  }
+  for (auto [id, buffer] : llvm::enumerate(plan.buffers))
+    if (!isMade[id] ||
+        graph.tensors[buffer.tensor].kind == TensorKind::output ||
+        updatedBy(buffer.tensor) >= 0)
+      buffer.last = end;
+}
+
+TensorId NetworkGraph::updatedBy(TensorId tensor) const {
+  for (const planning::Operator &op : graph.operators)
+    for (size_t i = 0; i < op.updates.size(); ++i)
+      if (op.outputs[i] == tensor)
+        return op.updates[i];
+  return -1;
+}
+
+//===----------------------------------------------------------------------===//
+// To IR
+//===----------------------------------------------------------------------===//
+
+/// Builds the body anew, step by step, and removes the old one.
+class NetworkGraph::Writer {
+public:
+  explicit Writer(NetworkGraph &network)
+      : network(network), function(network.function),
+        body(function.getBody().front()), builder(&body, body.end()) {}
+
+  LogicalResult run() {
+    for (Operation &op : body)
+      old.push_back(&op);
+    Operation *terminator = old.back();
+    findRuns();
+    for (Operation *op : old)
+      if (op->hasTrait<OpTrait::ConstantLike>())
+        current[network.tensorOf.lookup(op->getResult(0))] =
+            builder.clone(*op)->getResult(0);
+    for (auto [id, buffer] : llvm::enumerate(network.plan.buffers))
+      if (Value constant = current.lookup(buffer.tensor))
+        values[BufferId(id)] = constant;
+    for (BlockArgument argument : function.getArguments()) {
+      TensorId tensor = network.tensorOf.lookup(argument);
+      current[tensor] = argument;
+      host[tensor] = argument;
+    }
+    releases.resize(network.plan.steps.size());
+    for (auto [id, buffer] : llvm::enumerate(network.plan.buffers))
+      if (lastUse(BufferId(id)) < buffer.last)
+        releases[buffer.last].push_back(BufferId(id));
+    for (auto [number, step] : llvm::enumerate(network.plan.steps)) {
+      write(step);
+      for (BufferId buffer : releases[number])
+        release(buffer);
+    }
+    writeTerminator(terminator);
+    for (Operation *op : llvm::reverse(old)) {
+      op->dropAllUses();
+      op->erase();
+    }
+    writeOffsets();
+    return success();
+  }
+
+private:
+  /// How often each operator runs, and where each buffer is used last by name.
+  void findRuns() {
+    lastUses.assign(network.plan.buffers.size(), -1);
+    for (auto [number, step] : llvm::enumerate(network.plan.steps)) {
+      for (BufferId buffer : step.inputs)
+        lastUses[buffer] = int32_t(number);
+      for (BufferId buffer : step.outputs)
+        lastUses[buffer] = int32_t(number);
+    }
+  }
+
+  int32_t lastUse(BufferId buffer) const {
+    const planning::Buffer &stay = network.plan.buffers[buffer];
+    TensorKind kind = network.graph.tensors[stay.tensor].kind;
+    // What is there throughout needs no release.
+    bool throughout = stay.first == 0 && kind != TensorKind::temporary &&
+                      stay.last + 1 == int32_t(network.plan.steps.size());
+    if (throughout || lastUses[buffer] < 0 || kind == TensorKind::output)
+      return stay.last;
+    return lastUses[buffer];
+  }
+
+  void write(const planning::Step &step) {
+    switch (step.kind) {
+    case planning::Step::Kind::compute:
+      return compute(step);
+    case planning::Step::Kind::offload: {
+      BufferId source = step.inputs[0];
+      TensorId tensor = network.plan.buffers[source].tensor;
+      Value value = valueOf(source);
+      auto offload = OffloadOp::create(
+          builder, value.getLoc(),
+          HostType::get(builder.getContext(),
+                        cast<RankedTensorType>(value.getType())),
+          value);
+      host[tensor] = offload.getResult();
+      return;
+    }
+    case planning::Step::Kind::prefetch: {
+      BufferId target = step.outputs[0];
+      TensorId tensor = network.plan.buffers[target].tensor;
+      Value source = host.lookup(tensor);
+      auto prefetch = PrefetchOp::create(
+          builder, source.getLoc(), network.tensors[tensor].getType(), source);
+      define(target, prefetch.getResult());
+      return;
+    }
+    }
+  }
+
+  void compute(const planning::Step &step) {
+    Operation *op = network.operators[step.op];
+    IRMapping mapping;
+    for (auto [operand, buffer] : llvm::zip(op->getOperands(), step.inputs))
+      mapping.map(operand, viewLike(operand, valueOf(buffer)));
+    Operation *clone = builder.clone(*op, mapping);
+    clone->setAttr(kOperatorAttrName, builder.getI64IntegerAttr(step.op));
+    if (int64_t again = runs[step.op]++)
+      clone->setAttr(kAgainAttrName, builder.getI64IntegerAttr(again));
+    else
+      clone->removeAttr(kAgainAttrName);
+    if (network.graph.operators[step.op].algorithms.size() > 1)
+      clone->setAttr(kAlgorithmAttrName,
+                     builder.getI64IntegerAttr(step.algorithm));
+    if (step.workspaceBytes > 0)
+      clone->setAttr(kWorkspaceAttrName,
+                     builder.getDenseI64ArrayAttr(
+                         {step.workspaceBytes, step.workspaceOffset}));
+    for (auto [buffer, value] : llvm::zip(step.outputs, clone->getResults()))
+      define(buffer, value);
+  }
+
+  void define(BufferId buffer, Value value) {
+    values[buffer] = value;
+    current[network.plan.buffers[buffer].tensor] = value;
+  }
+
+  /// What a buffer holds: the value that was made in it, or an argument or a
+  /// constant, which are there throughout.
+  Value valueOf(BufferId buffer) {
+    if (Value value = values.lookup(buffer))
+      return value;
+    return current.lookup(network.plan.buffers[buffer].tensor);
+  }
+
+  /// `value`, which stands for the storage of `like`, in the shape of `like`.
+  Value viewLike(Value like, Value value) {
+    Operation *op = like.getDefiningOp();
+    Value viewed = op ? viewedBy(op) : Value();
+    if (!viewed)
+      return value;
+    IRMapping mapping;
+    mapping.map(viewed, viewLike(viewed, value));
+    return builder.clone(*op, mapping)->getResult(0);
+  }
+
+  void release(BufferId buffer) {
+    Value value = valueOf(buffer);
+    ReleaseOp::create(builder, value.getLoc(), value);
+  }
+
+  void writeTerminator(Operation *terminator) {
+    IRMapping mapping;
+    SmallVector<Type> types;
+    for (auto [number, value] : llvm::enumerate(terminator->getOperands())) {
+      Value storage = storageOf(value);
+      TensorId tensor = network.tensorOf.lookup(storage);
+      Value last = viewLike(value, current.lookup(tensor));
+      // A parameter whose home is the host has its new value there.
+      auto target = network.updatedBy(tensor);
+      if (target >= 0 && !isResident(target))
+        if (Value offloaded = host.lookup(tensor))
+          last = offloaded;
+      mapping.map(value, last);
+      types.push_back(last.getType());
+    }
+    builder.clone(*terminator, mapping);
+    function.setType(
+        builder.getFunctionType(function.getArgumentTypes(), types));
+  }
+
+  bool isResident(TensorId tensor) const {
+    for (const planning::Buffer &buffer : network.plan.buffers)
+      if (buffer.tensor == tensor && buffer.first == 0 &&
+          buffer.last + 1 >= int32_t(network.plan.steps.size()))
+        return true;
+    return false;
+  }
+
+  void writeOffsets() {
+    // By value, then by operator.
+    for (auto [id, buffer] : llvm::enumerate(network.plan.buffers)) {
+      Value value = values.lookup(BufferId(id));
+      if (!value) {
+        auto argument = dyn_cast<BlockArgument>(network.tensors[buffer.tensor]);
+        if (argument && buffer.offset >= 0)
+          function.setArgAttr(argument.getArgNumber(), kOffsetAttrName,
+                              builder.getI64IntegerAttr(buffer.offset));
+        continue;
+      }
+      Operation *op = value.getDefiningOp();
+      unsigned number = cast<OpResult>(value).getResultNumber();
+      SmallVector<int64_t> offsets(op->getNumResults(), -1);
+      if (auto known = op->getAttrOfType<DenseI64ArrayAttr>(kOffsetsAttrName))
+        offsets.assign(known.asArrayRef().begin(), known.asArrayRef().end());
+      offsets[number] = buffer.offset;
+      if (buffer.offset >= 0)
+        op->setAttr(kOffsetsAttrName, builder.getDenseI64ArrayAttr(offsets));
+    }
+  }
+
+  NetworkGraph &network;
+  func::FuncOp function;
+  Block &body;
+  OpBuilder builder;
+  SmallVector<Operation *> old;
+  SmallVector<int32_t> lastUses;
+  SmallVector<SmallVector<BufferId, 1>> releases;
+  llvm::DenseMap<BufferId, Value> values;
+  /// By tensor: its last value on the device, and on the host.
+  llvm::DenseMap<TensorId, Value> current, host;
+  llvm::DenseMap<OperatorId, int64_t> runs;
+};
+
+LogicalResult NetworkGraph::write() { return Writer(*this).run(); }
