@@ -103,7 +103,7 @@ private:
           live.home[t] = live.home[op.updates[i]];
         else if (options.inPlace && i < op.inPlace.size() &&
                  op.inPlace[i] >= 0)
-          takeOver(t, op.inputs[op.inPlace[i]], s);
+          takeOver(t, op, op.inputs[op.inPlace[i]], s);
         if (live.home[t] == t)
           live.homeBytes[t] = rounded(graph.tensors[t].bytes);
       }
@@ -112,8 +112,15 @@ private:
 
   /// A memory is taken over once at a step, and only when all that lies in it
   /// dies there.
-  void takeOver(TensorId output, TensorId input, int32_t step) {
+  void takeOver(TensorId output, const Operator &op, TensorId input,
+                int32_t step) {
     TensorId storage = graph.storageOf(input);
+    // What is read twice may be needed after a part of it is overwritten.
+    int times = 0;
+    for (TensorId t : op.inputs)
+      times += graph.storageOf(t) == storage ? 1 : 0;
+    if (times != 1)
+      return;
     TensorKind kind = graph.tensors[storage].kind;
     TensorId home = live.home[storage];
     if (kind == TensorKind::input || kind == TensorKind::parameter ||

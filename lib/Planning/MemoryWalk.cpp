@@ -634,7 +634,7 @@ private:
           again && s != wanted && (output.oldStay >= 0 || state[s].onHost);
       if (options.inPlace && i < op.inPlace.size() && op.inPlace[i] >= 0) {
         TensorId x = in.storage[op.inputs[op.inPlace[i]]];
-        if (mayTakeOver(x, again) && heldBytes(state[x].stay) >= in.bytes[s] &&
+        if (mayTakeOver(x, again) && readsOnce(op, x) && heldBytes(state[x].stay) >= in.bytes[s] &&
             std::find(taken.begin(), taken.end(), x) == taken.end()) {
           taken.push_back(x);
           output.from = state[x].stay;
@@ -713,6 +713,12 @@ private:
       if (it->first == s)
         return true;
     return false;
+  }
+
+  bool readsOnce(const Operator &op, TensorId s) const {
+    return std::count_if(op.inputs.begin(), op.inputs.end(), [&](TensorId t) {
+             return in.storage[t] == s;
+           }) == 1;
   }
 
   /// Whether nothing needs `x` after the operator that is about to run.

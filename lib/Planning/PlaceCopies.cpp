@@ -302,18 +302,22 @@ private:
     return -1;
   }
 
-  BufferId addBuffer(int32_t id, TensorId tensor, int32_t step) {
+  /// `taken`: whose memory it takes over.
+  BufferId addBuffer(int32_t id, TensorId tensor, int32_t step,
+                     BufferId taken = -1) {
     const Stay &stay = stayOf(id);
     Buffer buffer;
     buffer.tensor = tensor;
     buffer.bytes = graph.tensors[tensor].bytes;
     buffer.first = stay.isResident ? 0 : step;
     buffer.last = step;
+    TensorId viewed = graph.tensors[tensor].viewOf;
     if (!buffers[id].empty()) {
       buffer.first = step;
-      buffer.sharesWith = buffers[id].front().second;
-    } else if (stay.takesOver >= 0) {
-      buffer.sharesWith = buffers[resolved(stay.takesOver)].front().second;
+      buffer.sharesWith =
+          viewed >= 0 ? bufferOf(id, viewed) : buffers[id].front().second;
+    } else {
+      buffer.sharesWith = taken;
     }
     plan.buffers.push_back(buffer);
     buffers[id].emplace_back(tensor, BufferId(plan.buffers.size()) - 1);
@@ -335,16 +339,28 @@ private:
         addPrefetch(prefetches[back].stay);
       if (c == count)
         break;
-      stepOf[c] = int32_t(plan.steps.size());
-      addComputation(schedule.computations[c]);
+      const Schedule::Computation &computation = schedule.computations[c];
+      // A view of what did not leave after all is still there.
+      bool isThere = false;
+      for (size_t i = 0; i < computation.outputs.size(); ++i)
+        isThere |= bufferOf(resolved(computation.outputs[i]),
+                            graph.operators[computation.op].outputs[i]) >= 0;
+      if (!isThere)
+        addComputation(computation);
+      stepOf[c] = int32_t(plan.steps.size()) - 1;
     }
     int32_t lastStep = int32_t(plan.steps.size()) - 1;
+    endsOnHost.resize(graph.tensors.size());
+    for (size_t t = 0; t < graph.tensors.size(); ++t)
+      endsOnHost[t] = isOutput(TensorId(t));
     for (size_t i = 0; i < schedule.stays.size(); ++i) {
       const Stay &stay = schedule.stays[i];
       if (buffers[i].empty())
         continue;
       bool toTheEnd = stay.isResident ||
                       (stay.last == count - 1 && isOutput(stay.storage));
+      if (toTheEnd)
+        endsOnHost[stay.storage] = false;
       int32_t last = toTheEnd ? lastStep
                               : std::max(stepOf[stay.last], offloadStep[i]);
       // The memory's owner, and the value that the stay ends with.
@@ -397,7 +413,10 @@ private:
       int32_t stay = resolved(computation.outputs[i]);
       BufferId buffer = bufferOf(stay, op.outputs[i]);
       if (buffer < 0)
-        buffer = addBuffer(stay, op.outputs[i], number);
+        buffer = addBuffer(stay, op.outputs[i], number,
+                           stayOf(stay).takesOver >= 0
+                               ? step.inputs[op.inPlace[i]]
+                               : -1);
       step.outputs.push_back(buffer);
     }
     if (!op.algorithms.empty()) {
@@ -411,37 +430,37 @@ private:
   }
 
   void countHostBytes() {
-    std::vector<int64_t> change(plan.steps.size() + 1, 0);
+    int32_t end = int32_t(plan.steps.size());
+    std::vector<int64_t> change(size_t(end) + 1, 0);
+    auto hold = [&](TensorId storage, int32_t first, int32_t last) {
+      change[first] += graph.tensors[storage].bytes;
+      change[last + 1] -= graph.tensors[storage].bytes;
+    };
+    // By storage: since when the host has it, and until when it is needed.
     std::vector<std::pair<int32_t, int32_t>> held(graph.tensors.size(),
                                                   {-1, -1});
-    int32_t end = int32_t(plan.steps.size());
-    auto hold = [&](TensorId storage, int32_t step) {
-      if (held[storage].first < 0)
-        held[storage].first = step;
-      held[storage].second = std::max(held[storage].second, step);
-    };
-    for (size_t t = 0; t < graph.tensors.size(); ++t)
-      if (schedule.startsOnHost[t]) {
-        hold(TensorId(t), 0);
-        hold(TensorId(t), end);
-      }
     for (int32_t s = 0; s < end; ++s) {
       const Step &step = plan.steps[s];
       if (step.kind == Step::Kind::compute)
         continue;
-      BufferId buffer =
-          step.kind == Step::Kind::offload ? step.inputs[0] : step.outputs[0];
+      bool isOut = step.kind == Step::Kind::offload;
+      BufferId buffer = isOut ? step.inputs[0] : step.outputs[0];
       TensorId storage = in.storage[plan.buffers[buffer].tensor];
-      hold(storage, s);
-      if (step.kind == Step::Kind::offload && isOutput(storage))
-        hold(storage, end);
+      auto &[first, last] = held[storage];
+      if (isOut && first >= 0 && !schedule.startsOnHost[storage])
+        hold(storage, first, last);
+      if (isOut)
+        first = s;
+      last = s;
     }
-    for (size_t t = 0; t < graph.tensors.size(); ++t)
-      if (held[t].first >= 0) {
-        change[held[t].first] += graph.tensors[t].bytes;
-        if (held[t].second < end)
-          change[held[t].second + 1] -= graph.tensors[t].bytes;
-      }
+    for (size_t t = 0; t < graph.tensors.size(); ++t) {
+      TensorId storage = TensorId(t);
+      auto [first, last] = held[t];
+      if (schedule.startsOnHost[t])
+        hold(storage, 0, end - 1);
+      else if (first >= 0)
+        hold(storage, first, endsOnHost[t] ? end - 1 : last);
+    }
     int64_t bytes = 0;
     for (int64_t delta : change) {
       bytes += delta;
@@ -458,6 +477,8 @@ private:
   std::vector<int32_t> root, rootLast, previous, alias, onHostAt, offloadStep;
   std::vector<Copy> offloads, prefetches;
   std::unique_ptr<RangeMaximum> inUse;
+  /// By storage.
+  std::vector<bool> endsOnHost;
   Plan plan;
   /// By stay: its buffers, the memory's owner first.
   std::vector<std::vector<std::pair<TensorId, BufferId>>> buffers;

@@ -29,7 +29,7 @@ namespace espalier::planning {
 inline Machine makeK40c() {
   Machine machine;
   machine.name = "k40c";
-  machine.device = {"Tesla K40c", int64_t(12) << 30, 4.29e12, 288e9, 5e-6};
+  machine.device = {"Tesla K40c", int64_t(12) << 30, 4.29e12, 288e9, 5e-6, "cuda"};
   machine.link = {8e9, 10e-6, true};
   machine.hostMemoryBytes = int64_t(256) << 30;
   return machine;
@@ -38,7 +38,7 @@ inline Machine makeK40c() {
 inline Machine makeTitanXp() {
   Machine machine;
   machine.name = "titan-xp";
-  machine.device = {"TITAN Xp", int64_t(12) << 30, 12.15e12, 547.7e9, 5e-6};
+  machine.device = {"TITAN Xp", int64_t(12) << 30, 12.15e12, 547.7e9, 5e-6, "cuda"};
   machine.link = {10e9, 10e-6, true};
   machine.hostMemoryBytes = int64_t(256) << 30;
   return machine;
