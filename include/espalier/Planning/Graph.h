@@ -42,6 +42,9 @@ struct Tensor {
   /// Another tensor whose memory this one names: a reshape. -1: none. A view
   /// has an operator that makes it, which costs nothing.
   TensorId viewOf = -1;
+  /// How many samples its rows are of, one after the other; 0: it is not of
+  /// single samples (weights, statistics of a batch).
+  int64_t batch = 0;
 };
 
 /// One of the ways to compute an operator.
@@ -71,6 +74,10 @@ struct Operator {
   /// Too expensive to run again where the paper's rules decide (SuperNeurons,
   /// section 3.2): convolutions and dense layers.
   bool checkpoint = false;
+  /// May be computed for a part of the batch at a time: rows of outputs with a
+  /// batch need only the same rows of inputs with one, and outputs without
+  /// (gradients of weights) are sums over the rows.
+  bool separable = false;
   /// By output: the number of the input whose memory it may take over, if that
   /// is not needed any more; -1: none. Empty: none of them.
   std::vector<int32_t> inPlace;
