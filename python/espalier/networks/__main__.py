@@ -1,8 +1,8 @@
 """Writes a layered network as IR, and first weights for it.
 
-    python3 -m espalier.networks resnet50 --batch 8 --image 128 -o resnet50.mlir
-    python3 -m espalier.networks resnet --blocks 6 32 100 6 -o deep.mlir
-    python3 -m espalier.networks vgg16 --layers
+python3 -m espalier.networks resnet50 --batch 8 --image 128 -o resnet50.mlir
+python3 -m espalier.networks resnet --blocks 6 32 100 6 -o deep.mlir
+python3 -m espalier.networks vgg16 --layers
 """
 
 import argparse
@@ -19,20 +19,31 @@ def parse(arguments):
         description=__doc__.split("\n\n")[0],
         epilog="Of options that a network has no use for, it takes no notice.",
     )
-    parser.add_argument("network", choices=NETWORKS, metavar="NETWORK", help=", ".join(NETWORKS))
+    parser.add_argument(
+        "network", choices=NETWORKS, metavar="NETWORK", help=", ".join(NETWORKS)
+    )
     parser.add_argument("--batch", type=int, metavar="N", help="images in a batch (8)")
     parser.add_argument(
-        "--image", type=int, metavar="N", help="height and width of an image (the network's own)"
+        "--image",
+        type=int,
+        metavar="N",
+        help="height and width of an image (the network's own)",
     )
     parser.add_argument(
         "--image-channels", type=int, metavar="N", help="channels of an image (3)"
     )
     parser.add_argument("--classes", type=int, metavar="N", help="classes (1000)")
     parser.add_argument(
-        "--width", type=float, metavar="F", help="factor of the channels of all layers (1)"
+        "--width",
+        type=float,
+        metavar="F",
+        help="factor of the channels of all layers (1)",
     )
     parser.add_argument(
-        "--depth", type=int, metavar="N", help="of resnet, chain and unet: how deep it is"
+        "--depth",
+        type=int,
+        metavar="N",
+        help="of resnet, chain and unet: how deep it is",
     )
     parser.add_argument(
         "--blocks",
@@ -48,8 +59,12 @@ def parse(arguments):
         default=None,
         help="of alexnet: no convolutions in groups",
     )
-    parser.add_argument("--entry", choices=["train", "inference"], help="which entry (train)")
-    parser.add_argument("--dtype", choices=["f32", "f64"], help="type of elements (f32)")
+    parser.add_argument(
+        "--entry", choices=["train", "inference"], help="which entry (train)"
+    )
+    parser.add_argument(
+        "--dtype", choices=["f32", "f64"], help="type of elements (f32)"
+    )
     parser.add_argument(
         "-o", dest="output", metavar="FILE", help="where the IR goes (standard output)"
     )
@@ -59,7 +74,9 @@ def parse(arguments):
     parser.add_argument(
         "--weights", metavar="FILE", help="also write first weights, a safetensors file"
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the weights (1)")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="of the weights (1)"
+    )
     return parser.parse_args(arguments)
 
 

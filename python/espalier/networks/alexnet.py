@@ -16,14 +16,20 @@ def build(n):
     x = n.convolution("conv1", n.image(), n.channels(96), 11, stride=4, bias=True)
     x = n.lrn("lrn1", n.relu("relu1", x))
     x = n.max_pool("pool1", x, 3, 2, round_up=True)
-    x = n.convolution("conv2", x, n.channels(256), 5, padding=2, groups=groups, bias=True)
+    x = n.convolution(
+        "conv2", x, n.channels(256), 5, padding=2, groups=groups, bias=True
+    )
     x = n.lrn("lrn2", n.relu("relu2", x))
     x = n.max_pool("pool2", x, 3, 2, round_up=True)
     x = n.convolution("conv3", x, n.channels(384), 3, padding=1, bias=True)
     x = n.relu("relu3", x)
-    x = n.convolution("conv4", x, n.channels(384), 3, padding=1, groups=groups, bias=True)
+    x = n.convolution(
+        "conv4", x, n.channels(384), 3, padding=1, groups=groups, bias=True
+    )
     x = n.relu("relu4", x)
-    x = n.convolution("conv5", x, n.channels(256), 3, padding=1, groups=groups, bias=True)
+    x = n.convolution(
+        "conv5", x, n.channels(256), 3, padding=1, groups=groups, bias=True
+    )
     x = n.relu("relu5", x)
     x = n.max_pool("pool5", x, 3, 2, round_up=True)
 

@@ -29,7 +29,9 @@ def transition(n, name, x):
 
 
 def build(n):
-    x = n.convolution("conv0", n.image(), n.channels(2 * GROWTH), 7, stride=2, padding=3)
+    x = n.convolution(
+        "conv0", n.image(), n.channels(2 * GROWTH), 7, stride=2, padding=3
+    )
     x = n.max_pool("pool0", activated(n, "in", x), 3, 2, padding=1)
     for block, count in enumerate(n.options.blocks, 1):
         if block > 1:

@@ -10,7 +10,7 @@ name them.
 
 from dataclasses import dataclass, field
 
-from .shapes import padding_to_round_up, pair, transposed_extent, window_extent
+from .shapes import pair, transposed_extent, window_extent, window_extent_rounded_up
 
 # How much of a running statistic each batch replaces.
 MOMENTUM = 0.1
@@ -102,7 +102,8 @@ class Network:
     parameters: list = field(default_factory=list)
     _arguments: list = field(default_factory=list)
     _operators: list = field(default_factory=list)
-    _results: list = field(default_factory=list)
+    _outputs: list = field(default_factory=list)
+    _updates: list = field(default_factory=list)
     _constants: dict = field(default_factory=dict)
     _names: set = field(default_factory=set)
     _counted: int = 0
@@ -166,7 +167,7 @@ class Network:
                 f"{groups} groups do not divide"
             )
         shape = (batch, channels) + self._extents(
-            name, extents, kernel, stride, padding, padding
+            name, extents, kernel, stride, padding
         )
         fan_in = inside // groups * kernel[0] * kernel[1]
         weight = self.parameter(
@@ -178,7 +179,11 @@ class Network:
             operands, types = f"{operands} bias {shift}", f"{types}, {shift.type}"
         attributes = self._window(strides=stride, padding=padding * 2, groups=groups)
         return self._layer(
-            "convolution", name, [x], shape, f"nn.conv2d {operands}{attributes} : {types}"
+            "convolution",
+            name,
+            [x],
+            shape,
+            f"nn.conv2d {operands}{attributes} : {types}",
         )
 
     def up_convolution(self, name, x, channels, kernel, stride):
@@ -243,7 +248,9 @@ class Network:
 
     def lrn(self, name, x, size=5, alpha=1.0e-4, beta=0.75, bias=1.0):
         attributes = _dictionary(size=size, alpha=alpha, beta=beta, bias=bias)
-        return self._layer("lrn", name, [x], x.shape, f"nn.lrn {x}{attributes} : {x.type}")
+        return self._layer(
+            "lrn", name, [x], x.shape, f"nn.lrn {x}{attributes} : {x.type}"
+        )
 
     def max_pool(self, name, x, window, stride, padding=0, round_up=False):
         return self._pool(
@@ -267,8 +274,8 @@ class Network:
 
     def dense(self, name, x, outputs):
         """A dense layer, over all of an image if it is given one."""
-        x = self._flatten(name, x)
-        batch, inputs = x.shape
+        rows = self._flatten(name, x)
+        batch, inputs = rows.shape
         weight = self.parameter(f"{name}.weight", inputs, outputs, fan_in=inputs)
         bias = self.parameter(f"{name}.bias", outputs)
         return self._layer(
@@ -276,33 +283,36 @@ class Network:
             name,
             [x],
             (batch, outputs),
-            f"nn.dense {x}, {weight}, {bias} : {x.type}, {weight.type}, {bias.type}",
+            f"nn.dense {rows}, {weight}, {bias} "
+            f": {rows.type}, {weight.type}, {bias.type}",
         )
 
     def dropout(self, name, x, probability):
         """Does nothing in inference, and is no operator there."""
-        x = self._flatten(name, x)
         if not self.trains:
             self._record("dropout", name, [x], x.shape)
             return x
+        rows = self._flatten(name, x)
         site = sum(layer.kind == "dropout" for layer in self.layers)
         if site == 0:
             self._seed = self.input("seed", element="i32")
-            self._row = self.input("row_number", x.shape[0], element="i32")
+            self._row = self.input("row_number", rows.shape[0], element="i32")
         attributes = f" {{probability = {_number(probability)}, site = {site} : i32}}"
         return self._layer(
             "dropout",
             name,
             [x],
-            x.shape,
-            f"nn.dropout {x}, {self._seed}, {self._row}{attributes} "
-            f": {x.type}, {self._seed.type}, {self._row.type}",
+            rows.shape,
+            f"nn.dropout {rows}, {self._seed}, {self._row}{attributes} "
+            f": {rows.type}, {self._seed.type}, {self._row.type}",
         )
 
     def add(self, name, x, y):
         if x.shape != y.shape:
             raise NetworkError(f"layer '{name}' adds {x.type} and {y.type}")
-        return self._layer("add", name, [x, y], x.shape, f"arith.addf {x}, {y} : {x.type}")
+        return self._layer(
+            "add", name, [x, y], x.shape, f"arith.addf {x}, {y} : {x.type}"
+        )
 
     def concat(self, name, parts):
         """Channels of all parts, one part after the other."""
@@ -335,7 +345,11 @@ class Network:
         """
         if not self.trains:
             probabilities = self._layer(
-                "softmax", name, [logits], logits.shape, f"nn.softmax {logits} : {logits.type}"
+                "softmax",
+                name,
+                [logits],
+                logits.shape,
+                f"nn.softmax {logits} : {logits.type}",
             )
             self._output("logits", logits)
             self._output("probabilities", probabilities)
@@ -354,7 +368,11 @@ class Network:
         self._output(
             "correct",
             self._operator(
-                "correct", (batch,), f"nn.correct {logits}, {label} : {types}", name, "i32"
+                "correct",
+                (batch,),
+                f"nn.correct {logits}, {label} : {types}",
+                name,
+                "i32",
             ),
         )
 
@@ -369,7 +387,7 @@ class Network:
         rows = self._flatten(name, logits)
         batch, pixels = rows.shape
         label = self.input("label", batch, pixels, element="i32")
-        self._record("binary_cross_entropy", name, [rows], logits.shape)
+        self._record("binary_cross_entropy", name, [logits], logits.shape)
         sums = self._operator(
             f"{name}.sums",
             (batch,),
@@ -378,7 +396,10 @@ class Network:
         )
         share = self._constant(1.0 / pixels, (batch,))
         losses = self._operator(
-            f"{name}.losses", (batch,), f"arith.mulf {sums}, {share} : {sums.type}", name
+            f"{name}.losses",
+            (batch,),
+            f"arith.mulf {sums}, {share} : {sums.type}",
+            name,
         )
         self._output("loss", self._sum("loss", losses, name))
 
@@ -393,18 +414,20 @@ class Network:
             f'{tensor}: {tensor.type} {{{kind} = "{tensor.name}"}}'
             for kind, tensor in self._arguments
         )
+        all_results = self._outputs + self._updates
         results = ",\n        ".join(
-            f'{tensor.type} {{{kind} = "{name}"}}' for kind, name, tensor in self._results
+            f'{tensor.type} {{{kind} = "{name}"}}' for kind, name, tensor in all_results
         )
-        returned = ", ".join(str(tensor) for _, _, tensor in self._results)
-        types = ", ".join(tensor.type for _, _, tensor in self._results)
+        returned = ", ".join(str(tensor) for _, _, tensor in all_results)
+        types = ", ".join(tensor.type for _, _, tensor in all_results)
         constants = "".join(
             f"  {tensor} = arith.constant dense<{_number(value)}> : {tensor.type}\n"
             for (value, _), tensor in self._constants.items()
         )
+        image = f"{o.image_channels}x{o.image}x{o.image}"
         return (
-            f"// {o.name}, a batch of {o.batch} images of {o.image_channels}x{o.image}x"
-            f"{o.image}: {len(self.layers)} layers, {self.parameter_count} parameters.\n"
+            f"// {o.name}, a batch of {o.batch} images of {image}: {len(self.layers)} "
+            f"layers, {self.parameter_count} parameters.\n"
             f"// Made by python3 -m espalier.networks.\n"
             f"func.func @{function}(\n    {arguments})\n    -> ({results}) {{\n"
             f"{constants}{''.join(self._operators)}"
@@ -457,16 +480,19 @@ class Network:
         return self._operator(name, (), f"nn.sum {values} : {values.type}", layer)
 
     def _output(self, name, tensor):
-        self._results.append(("nn.output", name, tensor))
+        self._outputs.append(("nn.output", name, tensor))
 
     def _update(self, old, batch, layer, momentum):
         """Moves a running statistic towards that of the batch."""
         kept = self._scaled(f"{old.name}.kept", old, 1.0 - MOMENTUM, layer)
         added = self._scaled(f"{old.name}.added", batch, momentum, layer)
         new = self._operator(
-            f"{old.name}.new", old.shape, f"arith.addf {kept}, {added} : {old.type}", layer
+            f"{old.name}.new",
+            old.shape,
+            f"arith.addf {kept}, {added} : {old.type}",
+            layer,
         )
-        self._results.append(("nn.update", old.name, new))
+        self._updates.append(("nn.update", old.name, new))
 
     def _scaled(self, name, x, factor, layer):
         constant = self._constant(factor, x.shape)
@@ -491,32 +517,32 @@ class Network:
     def _pool(
         self, kind, operator, name, x, window, stride, padding, round_up=False, **more
     ):
-        window, stride, before = pair(window), pair(stride), pair(padding)
-        extents = x.shape[2:]
-        after = before
-        if round_up:
-            after = tuple(
-                padding_to_round_up(e, w, s, p)
-                for e, w, s, p in zip(extents, window, stride, before)
-            )
-        shape = x.shape[:2] + self._extents(name, extents, window, stride, before, after)
+        window, stride, padding = pair(window), pair(stride), pair(padding)
+        extents = self._extents(name, x.shape[2:], window, stride, padding, round_up)
         attributes = self._window(
-            window=window, strides=stride, padding=before + after, **more
+            window=window,
+            strides=stride,
+            padding=padding * 2,
+            ceil_mode=round_up,
+            **more,
         )
         return self._layer(
-            kind, name, [x], shape, f"{operator} {x}{attributes} : {x.type}"
+            kind,
+            name,
+            [x],
+            x.shape[:2] + extents,
+            f"{operator} {x}{attributes} : {x.type}",
         )
 
-    def _extents(self, name, extents, kernel, stride, before, after):
-        result = tuple(
-            window_extent(e, k, s, b, a)
-            for e, k, s, b, a in zip(extents, kernel, stride, before, after)
-        )
+    def _extents(self, name, extents, kernel, stride, padding, round_up=False):
+        count = window_extent_rounded_up if round_up else window_extent
+        result = tuple(map(count, extents, kernel, stride, padding))
         if min(result) < 1:
             raise NetworkError(
-                f"layer '{name}' has a window of {kernel[0]}x{kernel[1]}, but only "
-                f"{extents[0]}x{extents[1]} elements of the image of {self.options.image}x"
-                f"{self.options.image} are left there; make the image larger"
+                f"layer '{name}' has a window of {kernel[0]}x{kernel[1]}, but of the "
+                f"image of {self.options.image}x{self.options.image} only "
+                f"{extents[0]}x{extents[1]} elements are left there; make the image "
+                "larger"
             )
         return result
 
@@ -534,6 +560,7 @@ class Network:
         "strides": (1, 1),
         "padding": (0, 0, 0, 0),
         "groups": 1,
+        "ceil_mode": False,
         "count_padding": False,
     }
 
@@ -541,15 +568,16 @@ class Network:
 def _number(value):
     """As MLIR wants it: a fraction has a point."""
     text = repr(value)
-    return text if isinstance(value, int) or "." in text else text.replace("e", ".0e")
-
-
-def _attribute(value):
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(list(value)) if isinstance(value, tuple) else _number(value)
+    if isinstance(value, float) and "." not in text:
+        return text.replace("e", ".0e")
+    return text
 
 
 def _dictionary(**attributes):
-    parts = [f"{name} = {_attribute(value)}" for name, value in attributes.items()]
+    """Attributes as text; one that is True is a unit."""
+    parts = []
+    for name, value in attributes.items():
+        if isinstance(value, tuple):
+            value = list(value)
+        parts.append(name if value is True else f"{name} = {_number(value)}")
     return f" {{{', '.join(parts)}}}" if parts else ""

@@ -18,7 +18,7 @@ def blocks_of(options):
     if options.blocks:
         if len(options.blocks) != len(STAGES) or min(options.blocks) < 1:
             raise NetworkError(
-                f"blocks are {options.blocks}; expected {len(STAGES)} numbers, at least 1"
+                f"blocks are {options.blocks}; expected four numbers, at least 1"
             )
         return options.blocks
     if options.depth is None:

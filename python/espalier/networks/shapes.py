@@ -1,11 +1,4 @@
-"""Extents of windows that move over an image.
-
-A window of `kernel` elements, `dilation` apart, moves by `stride` over an extent
-with `before` and `after` elements of padding. Where it does not fit any more there
-is no result: division rounds down. Caffe's pooling rounds up instead; the same
-result comes from rounding down with more padding after, which `padding_to_round_up`
-tells.
-"""
+"""Extents of windows that move over an image."""
 
 
 def pair(value):
@@ -13,24 +6,20 @@ def pair(value):
     return (value, value) if isinstance(value, int) else tuple(value)
 
 
-def window_extent(extent, kernel, stride, before=0, after=0, dilation=1):
-    """How often the window fits; 0 or less if it does not."""
-    covered = dilation * (kernel - 1) + 1
-    return (extent + before + after - covered) // stride + 1
+def window_extent(extent, kernel, stride, padding=0):
+    """How often a window fits, rounded down; 0 or less if it does not."""
+    return (extent + 2 * padding - kernel) // stride + 1
 
 
-def transposed_extent(extent, kernel, stride, before=0, after=0):
-    """The extent whose window_extent is the given one, the smallest of them."""
-    return (extent - 1) * stride + kernel - before - after
+def window_extent_rounded_up(extent, kernel, stride, padding=0):
+    """The same rounded up, as Caffe's pools do.
 
-
-def padding_to_round_up(extent, kernel, stride, padding):
-    """The padding after the image with which pooling gives what Caffe's gives.
-
-    Caffe rounds up, and then leaves out a window that would start in the padding
-    after the image.
+    The last window may stick out, but not start in the padding after the image.
     """
     count = -(-(extent + 2 * padding - kernel) // stride) + 1
-    if padding and (count - 1) * stride >= extent + padding:
-        count -= 1
-    return max(padding, (count - 1) * stride + kernel - extent - padding)
+    return count - 1 if (count - 1) * stride >= extent + padding else count
+
+
+def transposed_extent(extent, kernel, stride):
+    """The smallest extent whose window_extent is the given one."""
+    return (extent - 1) * stride + kernel

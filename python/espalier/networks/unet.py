@@ -37,4 +37,6 @@ def build(n):
         x = n.up_convolution(f"up{level}", x, channels, 2, 2)
         x = n.concat(f"up{level}.concat", [skipped[level], x])
         x = two_convolutions(n, f"up{level}", x, channels)
-    n.segment("loss.pixels", n.convolution("classes", x, n.options.classes, 1, bias=True))
+    n.segment(
+        "loss.pixels", n.convolution("classes", x, n.options.classes, 1, bias=True)
+    )

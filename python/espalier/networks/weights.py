@@ -1,6 +1,6 @@
 """First weights of a network, as a safetensors file.
 
-Weights of convolutions and dense layers are normal with variance 2 / fan-in (He et
+Weights of convolutions and dense layers are uniform with variance 2 / fan-in (He et
 al. 2015), biases and shifts 0, scales 1; running means 0 and running variances 1. A
 tensor's values depend on the seed and on its name, and not on the other tensors.
 """
@@ -20,14 +20,14 @@ def values_of(parameter, seed):
     """The first values of a parameter, in chunks."""
     code = CODES[parameter.tensor.element][1]
     generator = random.Random(f"{seed} {parameter.tensor.name}")
-    deviation = math.sqrt(2.0 / parameter.fan_in) if parameter.fan_in else None
+    limit = math.sqrt(6.0 / parameter.fan_in) if parameter.fan_in else 0.0
     for begin in range(0, parameter.tensor.elements, CHUNK):
         count = min(CHUNK, parameter.tensor.elements - begin)
-        if deviation is None:
-            yield array(code, [parameter.value]) * count
+        if limit:
+            draw = generator.random
+            yield array(code, [limit * (2.0 * draw() - 1.0) for _ in range(count)])
         else:
-            gauss = generator.gauss
-            yield array(code, [gauss(0.0, deviation) for _ in range(count)])
+            yield array(code, [parameter.value]) * count
 
 
 def write_weights(network, path, seed):
