@@ -1,11 +1,15 @@
 """Totals and shapes of networks, against what is published or can be counted."""
 
+import os
+import pathlib
 import re
 import subprocess
 import sys
 
 import pytest
 from espalier.networks import NETWORKS, NetworkError, build
+
+PYTHON = pathlib.Path(__file__).parents[1]
 
 # Small versions of all networks, of the least depth that they can have.
 SMALL = {
@@ -204,6 +208,7 @@ def test_options():
 def run(*arguments):
     return subprocess.run(
         [sys.executable, "-m", "espalier.networks", *arguments],
+        env=os.environ | {"PYTHONPATH": str(PYTHON)},
         capture_output=True,
         text=True,
     )
@@ -224,3 +229,18 @@ def test_command(tmp_path):
     assert run("alexnet", "--no-such-option").returncode == 2
     failed = run("chain", "-o", str(tmp_path / "none" / "net.mlir"))
     assert failed.returncode == 1 and "No such file" in failed.stderr
+
+
+def test_documentation():
+    """The table of docs/networks.md has every network, and is right."""
+    docs = PYTHON.parent / "docs" / "networks.md"
+    rows = re.findall(
+        r"^\| `(\w+)` \| (\d+) \| *(\d*) *\| *([\d,]*) *\|", docs.read_text(), re.M
+    )
+    assert [name for name, *_ in rows] == list(NETWORKS)
+    for name, image, layers, parameters in rows:
+        network = build(name, depth=137 if name == "resnet" else None)
+        assert network.options.image == int(image)
+        if layers:
+            assert len(network.layers) == int(layers)
+            assert network.parameter_count == int(parameters.replace(",", ""))
