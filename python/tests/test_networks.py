@@ -8,6 +8,11 @@ import sys
 
 import pytest
 from espalier.networks import NETWORKS, NetworkError, build
+from espalier.networks.shapes import (
+    transposed_extent,
+    window_extent,
+    window_extent_rounded_up,
+)
 
 PYTHON = pathlib.Path(__file__).parents[1]
 
@@ -95,6 +100,16 @@ def test_alexnet_is_the_papers():
         "conv4": 49.51,
     }.items():
         assert abs(sizes[name] - size) < 0.01
+
+
+def test_rounded_up():
+    """Counted by hand: 5 elements between 1 and 1 of padding, windows of 2 by 2."""
+    # They start at -1, 1 and 3; one at 5 would start in the padding.
+    assert window_extent_rounded_up(5, 2, 2, 1) == window_extent(5, 2, 2, 1) == 3
+    # Of 3 by 2 over 6: 0, 2 and, sticking out, 4.
+    assert window_extent_rounded_up(6, 3, 2) == 3
+    assert window_extent(6, 3, 2) == 2
+    assert transposed_extent(2, 3, 2) == 5 and window_extent(5, 3, 2) == 2
 
 
 def convolutions_and_dense(network):
