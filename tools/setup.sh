@@ -35,8 +35,8 @@ packages=(
   libcli11-dev
   # The compiler: MLIR, its generators, and lld as a library.
   libmlir-22-dev mlir-22-tools llvm-22-dev liblld-22-dev zlib1g-dev libzstd-dev
-  # Tests: FileCheck and lit, GoogleTest, and the references in NumPy.
-  llvm-22-tools libgtest-dev python3 python3-numpy
+  # Tests: FileCheck and lit, GoogleTest, pytest, and the references in NumPy.
+  llvm-22-tools libgtest-dev python3 python3-pytest python3-numpy
   # Checks of the sources.
   git clang-format-22 clang-tidy-22
 )

@@ -6,8 +6,8 @@
 # ===---------------------------------------------------------------------===#
 #
 # Runs the fenced ```sh blocks of README.md and docs/*.md. A document's blocks
-# run in order, in one shell, in a folder that holds a copy of docs/; a command
-# that fails ends it. HTML comments on the line before a fence change what is
+# run in order, in one shell, in a folder that holds a copy of docs/ and python/; a
+# command that fails ends it. HTML comments on the line before a fence change what is
 # done with the block:
 #
 #   <!-- not run -->     a command for another machine, such as an installation
@@ -74,7 +74,7 @@ class Document:
             self.commands += 1
             # A group, not a subshell: `cd` and variables last.
             self.script.append(f"echo '{self.path}:{line}' > \"$printed/at\"")
-            self.script.append(f"{{\n{text}}} > \"$printed/{self.commands}\"")
+            self.script.append(f'{{\n{text}}} > "$printed/{self.commands}"')
         elif comment not in ("", "not run"):
             sys.exit(f"{self.path}:{line}: unknown comment '{comment}'")
 
@@ -141,7 +141,9 @@ def main(source, build, scratch_root):
     os.chmod(python, 0o755)
     prefix = os.path.join(scratch_root, "prefix")
     os.makedirs(prefix)
-    os.symlink(os.path.join(source, "runtime", "include"), os.path.join(prefix, "include"))
+    os.symlink(
+        os.path.join(source, "runtime", "include"), os.path.join(prefix, "include")
+    )
     os.symlink(os.path.join(build, "lib"), os.path.join(prefix, "lib"))
 
     environment = dict(os.environ)
@@ -154,7 +156,8 @@ def main(source, build, scratch_root):
         document = Document(path)
         name = os.path.splitext(os.path.basename(path))[0]
         scratch = os.path.join(scratch_root, name)
-        shutil.copytree(os.path.join(source, "docs"), os.path.join(scratch, "docs"))
+        for folder in ("docs", "python"):
+            shutil.copytree(os.path.join(source, folder), os.path.join(scratch, folder))
         failures.append(document.run(scratch, environment))
         commands += document.commands
     failures = [failure for failure in failures if failure]

@@ -7,7 +7,8 @@
 # ===---------------------------------------------------------------------===#
 #
 # Sums the tests of folders that run-tests.sh filled: ctest.xml and, if ctest
-# ran lit, lit.json, whose tests count in place of ctest's one. Prints
+# ran lit or pytest, lit.json and pytest.xml, whose tests count in place of ctest's
+# one. Prints
 # "N passed, N failed" and fails if any failed, or none ran. A folder without
 # ctest.xml is one failed test; N steps that failed for other reasons are N.
 #
@@ -25,7 +26,7 @@ import xml.etree.ElementTree as ET
 def count_ctest(path):
     passed = failed = skipped = 0
     for case in ET.parse(path).getroot().iter("testcase"):
-        if case.get("name") == "lit":
+        if case.get("name") in SUITES:
             continue
         status = case.get("status")
         if status == "run":
@@ -51,9 +52,25 @@ def count_lit(path):
     return passed, failed, skipped
 
 
-def ran_lit(path):
+def count_pytest(path):
+    passed = failed = skipped = 0
+    for case in ET.parse(path).getroot().iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None:
+            failed += 1
+        elif case.find("skipped") is not None:
+            skipped += 1
+        else:
+            passed += 1
+    return passed, failed, skipped
+
+
+# What ctest counts as one test: the file that says how many it is.
+SUITES = {"lit": ("lit.json", count_lit), "python": ("pytest.xml", count_pytest)}
+
+
+def suites_of(path):
     names = [c.get("name") for c in ET.parse(path).getroot().iter("testcase")]
-    return "lit" in names
+    return [SUITES[name] for name in names if name in SUITES]
 
 
 def count(folder):
@@ -61,10 +78,10 @@ def count(folder):
     if not os.path.exists(xml):
         return [(0, 1, 0)]
     counts = [count_ctest(xml)]
-    if ran_lit(xml):
-        lit = os.path.join(folder, "lit.json")
-        # lit that broke down before any test is one failed test.
-        counts.append(count_lit(lit) if os.path.exists(lit) else (0, 1, 0))
+    for file, count_suite in suites_of(xml):
+        path = os.path.join(folder, file)
+        # A suite that broke down before any test is one failed test.
+        counts.append(count_suite(path) if os.path.exists(path) else (0, 1, 0))
     return counts
 
 

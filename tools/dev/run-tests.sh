@@ -6,7 +6,7 @@
 #
 #===------------------------------------------------------------------------===#
 #
-# Runs ctest, which runs the GoogleTest tests and lit, and prints how many
+# Runs ctest, which runs the GoogleTest tests, lit and pytest, and prints how many
 # passed. Usage: tools/dev/run-tests.sh BUILD [CTEST-OPTION...]
 #
 #===------------------------------------------------------------------------===#
@@ -21,6 +21,7 @@ mkdir -p "$results"
 
 status=0
 LIT_OPTS="${LIT_OPTS-} --output=$results/lit.json" \
+  PYTEST_ADDOPTS="${PYTEST_ADDOPTS-} --junitxml='$results/pytest.xml'" \
   ctest --test-dir "$build" --output-on-failure --no-tests=error \
   --output-junit "$results/ctest.xml" -j "$(nproc)" "$@" \
   >"$results/log" 2>&1 || status=$?

@@ -1,0 +1,1 @@
+"""What Espalier has in Python: the generator of layered networks."""
