@@ -10,9 +10,12 @@
 //===----------------------------------------------------------------------===//
 #include "Arguments.h"
 
+#include "NetworkBatch.h"
+
 #include "io/Npy.h"
 #include "support/Error.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace espalier::run {
@@ -32,6 +35,14 @@ static const espalier_buffer_desc &findArgument(const espalier_entry &entry,
   fail(ESPALIER_NOT_FOUND,
        "%s %s: the entry '%s' has no such argument; it has %s", flag,
        name.c_str(), entry.name, names.empty() ? "none" : names.c_str());
+}
+
+std::string
+textOf(const std::vector<std::pair<std::string, std::string>> &files) {
+  std::string text;
+  for (auto &[name, file] : files)
+    text += (text.empty() ? "" : ", ") + name + "=" + file;
+  return text;
 }
 
 static bool isPerVertex(uint32_t rows) {
@@ -55,22 +66,64 @@ Arguments::Arguments(
     const espalier_buffer_desc &buffer = findArgument(entry, flag, name);
     Structures &structures = graphs[graphs.indexOf(entry, buffer)];
     uint32_t rows = buffer.rows;
-    Argument argument{name, rows == ESPALIER_ROWS_STRUCTURES, readNpy(file)};
+    bool perSample = isPerSample(buffer, networkBatch(entry));
+    Argument argument{name, rows == ESPALIER_ROWS_STRUCTURES || perSample,
+                      readNpy(file)};
     const Tensor &tensor = argument.tensor;
     int64_t expected =
         isPerVertex(rows) ? structures.vertices() : structures.count();
-    if (rows != ESPALIER_ROWS_ONE &&
+    if ((rows != ESPALIER_ROWS_ONE || perSample) &&
         (tensor.shape.empty() || tensor.shape[0] != expected))
       fail(ESPALIER_INVALID_ARGUMENT,
            "%s %s: '%s' has the shape %s, expected %lld rows, one a %s", flag,
            name.c_str(), file.c_str(),
            shapeString(tensor.shape, tensor.dtype).c_str(), (long long)expected,
-           isPerVertex(rows) ? "vertex" : "structure");
+           isPerVertex(rows) ? "vertex"
+           : perSample       ? "sample"
+                             : "structure");
     if (isPerVertex(rows))
       structures.set(name, whole(tensor));
     else
       arguments.push_back(std::move(argument));
   }
+}
+
+int64_t Arguments::countSamples(
+    const espalier_entry &entry, const char *flag,
+    const std::vector<std::pair<std::string, std::string>> &files) {
+  int64_t batch = networkBatch(entry), count = -1;
+  for (auto &[name, file] : files) {
+    const espalier_buffer_desc &buffer = findArgument(entry, flag, name);
+    if (!isPerSample(buffer, batch))
+      continue;
+    Tensor tensor = readNpy(file);
+    int64_t rows = tensor.shape.empty() ? -1 : tensor.shape[0];
+    if (rows < 0 || rows % batch != 0)
+      fail(
+          ESPALIER_INVALID_ARGUMENT,
+          "%s %s: '%s' has the shape %s; the entry '%s' runs over %lld samples "
+          "at a time, so expected a multiple of that many",
+          flag, name.c_str(), file.c_str(),
+          shapeString(tensor.shape, tensor.dtype).c_str(), entry.name,
+          (long long)batch);
+    if (count >= 0 && rows != count)
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "%s %s: '%s' has %lld samples, and others have %lld", flag,
+           name.c_str(), file.c_str(), (long long)rows, (long long)count);
+    count = rows;
+  }
+  return count < 0 ? std::max<int64_t>(batch, 1) : count;
+}
+
+bool Arguments::has(const std::string &name) const {
+  for (const Argument &argument : arguments)
+    if (argument.name == name)
+      return true;
+  return false;
+}
+
+void Arguments::addPerSample(std::string name, Tensor tensor) {
+  arguments.push_back({std::move(name), true, std::move(tensor)});
 }
 
 std::vector<NamedView> Arguments::slice(const BatchRange &range) const {

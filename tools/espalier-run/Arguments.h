@@ -42,6 +42,18 @@ public:
             const std::vector<std::pair<std::string, std::string>> &files,
             Graphs &graphs);
 
+  /// Of an entry without graphs: how many samples the files have. They agree,
+  /// and are as many as the entry takes at a time, or several times that.
+  static int64_t
+  countSamples(const espalier_entry &entry, const char *flag,
+               const std::vector<std::pair<std::string, std::string>> &files);
+
+  /// Whether `name` was given.
+  bool has(const std::string &name) const;
+
+  /// Adds an argument with a part for each sample.
+  void addPerSample(std::string name, Tensor tensor);
+
   /// Views of the rows of one batch; they live as long as this object.
   std::vector<NamedView> slice(const BatchRange &range) const;
 
@@ -61,6 +73,10 @@ private:
   };
   std::vector<Argument> arguments;
 };
+
+/// "image=a.npy, label=b.npy", for messages.
+std::string
+textOf(const std::vector<std::pair<std::string, std::string>> &files);
 
 } // namespace espalier::run
 

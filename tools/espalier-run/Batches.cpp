@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "Batches.h"
 
+#include "NetworkBatch.h"
 #include "Progress.h"
 
 #include "support/Error.h"
@@ -33,13 +34,18 @@ Collector::Collector(const espalier_entry &entry, const Graphs &all,
     if (buffer.kind != ESPALIER_BUFFER_OUTPUT)
       continue;
     std::vector<int64_t> shape(buffer.shape, buffer.shape + buffer.rank);
+    bool samples = isPerSample(buffer, networkBatch(entry));
     size_t graph = all.indexOf(entry, buffer);
     int64_t count = buffer.rows == ESPALIER_ROWS_ONE ? batches
                     : buffer.rows == ESPALIER_ROWS_STRUCTURES
                         ? all.count()
                         : all[graph].vertices();
-    shape.insert(shape.begin(), count);
+    if (samples)
+      shape[0] *= count;
+    else
+      shape.insert(shape.begin(), count);
     rows.push_back(buffer.rows);
+    perSample.push_back(samples);
     graphs.push_back(graph);
     results.push_back({buffer.name, Tensor::zeros(buffer.dtype, shape)});
   }
@@ -59,6 +65,10 @@ void Collector::add(const Result &result, const BatchRange &range,
                     : rows[i] == ESPALIER_ROWS_STRUCTURES
                         ? range.structures
                         : range.vertices[graphs[i]];
+    if (perSample[i]) {
+      first = range.firstStructure;
+      count = range.structures;
+    }
     if (count == 0)
       continue;
     int64_t rowElements = all.elements() / all.shape[0];
@@ -78,6 +88,20 @@ void Collector::add(const Result &result, const BatchRange &range,
 //===----------------------------------------------------------------------===//
 // Batches
 //===----------------------------------------------------------------------===//
+
+int64_t batchSizeOf(const espalier_entry &entry,
+                    std::optional<int64_t> option) {
+  int64_t network = networkBatch(entry);
+  if (network == 0)
+    return option.value_or(64);
+  if (option && *option != network)
+    fail(
+        ESPALIER_INVALID_ARGUMENT,
+        "--batch-size %lld: the entry '%s' is a layered network that runs over "
+        "%lld samples at a time",
+        (long long)*option, entry.name, (long long)network);
+  return network;
+}
 
 Batches::Batches(const Graphs &graphs, const Arguments &arguments,
                  int64_t batchSize) {

@@ -17,6 +17,7 @@
 #include "espalier/runtime.hpp"
 #include "tensor/Tensor.h"
 
+#include <optional>
 #include <vector>
 
 namespace espalier::run {
@@ -32,10 +33,15 @@ public:
   const std::vector<NamedTensor> &tensors() const { return results; }
 
 private:
-  std::vector<uint32_t> rows; // ESPALIER_ROWS_* of every result
-  std::vector<size_t> graphs; // whose rows
+  std::vector<uint32_t> rows;  // ESPALIER_ROWS_* of every result
+  std::vector<char> perSample; // whether it has a part for each sample
+  std::vector<size_t> graphs;  // whose rows
   std::vector<NamedTensor> results;
 };
+
+/// How many structures a batch of `entry` has: as many as the option says, 64
+/// if it does not, and of a layered network as many as that takes.
+int64_t batchSizeOf(const espalier_entry &entry, std::optional<int64_t> option);
 
 class Batches {
 public:

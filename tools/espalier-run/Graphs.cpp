@@ -71,6 +71,9 @@ Graphs Graphs::read(const espalier_entry &entry, const char *flag,
          Structures::read(file.path, file.format, vocabulary, unseen)});
   };
   std::vector<uint32_t> numbers = graphArguments(entry);
+  if (files.empty())
+    fail(ESPALIER_INVALID_ARGUMENT, "the entry '%s' needs %s%s FILE",
+         entry.name, flag, numbers.size() > 1 ? " NAME=" : "");
   if (numbers.size() <= 1 && files.size() == 1 && files[0].graph.empty()) {
     if (numbers.empty())
       add(0, "", files[0]);
@@ -97,6 +100,15 @@ Graphs Graphs::read(const espalier_entry &entry, const char *flag,
            (long long)first, result.graphs.front().name.c_str(),
            (long long)count, name.c_str(), entry.name);
   }
+  return result;
+}
+
+Graphs Graphs::ofSamples(int64_t count) {
+  Structures structures;
+  for (int64_t i = 0; i != count; ++i)
+    structures.append({});
+  Graphs result;
+  result.graphs.push_back({0, "", std::move(structures)});
   return result;
 }
 

@@ -32,6 +32,9 @@ public:
                      const std::vector<StructureFile> &files,
                      Vocabulary &vocabulary, espalier_unseen unseen);
 
+  /// For an entry without graphs: `count` samples, structures without vertices.
+  static Graphs ofSamples(int64_t count);
+
   /// Structures, as many of each graph.
   int64_t count() const { return graphs.front().structures.count(); }
   /// Vertices of all graphs together, and of each.

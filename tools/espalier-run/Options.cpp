@@ -105,9 +105,6 @@ splitStructures(const char *flag, const std::vector<std::string> &texts,
 static void checkCombination(const Options &options) {
   if (options.describe)
     return;
-  if (options.structures.empty())
-    fail(ESPALIER_INVALID_ARGUMENT,
-         "--structures is required, unless --describe is given");
   if (options.training) {
     if (options.training->epochs == 0)
       fail(ESPALIER_INVALID_ARGUMENT, "--train needs --epochs N");
@@ -284,7 +281,8 @@ std::optional<Options> parseOptions(int argc, char **argv) {
   app.add_option("--input", inputs,
                  "An argument of the entry that is not a field of the "
                  "structures, with a row a vertex or a row a structure (of the "
-                 "whole file) or as a whole, as the entry says; repeatable")
+                 "whole file) or as a whole, as the entry says; of a layered "
+                 "network, with a part for each sample; repeatable")
       ->group(data)
       ->type_name("NAME=FILE.npy")
       ->expected(1)

@@ -64,7 +64,8 @@ struct Options {
   std::optional<uint64_t> randomWeights;
   std::string saveWeights;
 
-  int64_t batchSize = 64; // 0: all structures in one batch
+  /// 0: all structures in one batch; none: 64, or the network's.
+  std::optional<int64_t> batchSize;
   espalier_policy policy = ESPALIER_POLICY_BATCHED;
   unsigned threads = 1;
   /// espalier_optimisation, ored together.

@@ -160,7 +160,7 @@ void writeStats(const Options &options, const Report &report) {
   json["policy"] =
       options.policy == ESPALIER_POLICY_SERIAL ? "serial" : "batched";
   json["threads"] = options.threads;
-  json["batch_size"] = options.batchSize;
+  json["batch_size"] = *options.batchSize;
   json["structures"] = report.structures;
   json["vertices"] = report.vertices;
   json["evaluated_vertices"] = stats.evaluated_vertices;

@@ -14,6 +14,7 @@
 #include "Batches.h"
 #include "Checkpoint.h"
 #include "Describe.h"
+#include "NetworkBatch.h"
 #include "Outputs.h"
 #include "Report.h"
 
@@ -52,17 +53,22 @@ static void benchmark(const Options &options, const Batches &batches,
   batches.pass(profiled, nullptr);
 }
 
-void run(const Module &module, const Options &options) {
+void run(const Module &module, Options options) {
   checkOutputs(options);
   const espalier_entry &entry = findEntry(module.model(), options.entry);
+  options.batchSize = batchSizeOf(entry, options.batchSize);
 
   bool grow = options.vocabulary.empty();
   Vocabulary vocabulary = grow ? Vocabulary() : Vocabulary(options.vocabulary);
+  bool isNetwork = networkBatch(entry) != 0 && options.structures.empty();
   Graphs graphs =
-      Graphs::read(entry, "--structures", options.structures, vocabulary,
-                   grow ? ESPALIER_UNSEEN_ADD : options.unseenWords);
+      isNetwork
+          ? Graphs::ofSamples(
+                Arguments::countSamples(entry, "--input", options.inputs))
+          : Graphs::read(entry, "--structures", options.structures, vocabulary,
+                         grow ? ESPALIER_UNSEEN_ADD : options.unseenWords);
   Arguments arguments(entry, "--input", options.inputs, graphs);
-  Batches batches(graphs, arguments, options.batchSize);
+  Batches batches(graphs, arguments, *options.batchSize);
   Weights weights = makeWeights(module, entry, options);
 
   SessionOptions how;

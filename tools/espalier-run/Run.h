@@ -21,7 +21,7 @@ using namespace runtime;
 
 /// Runs an entry of `module` as `options` say. Throws an exception if anything
 /// fails.
-void run(const Module &module, const Options &options);
+void run(const Module &module, Options options);
 
 } // namespace espalier::run
 

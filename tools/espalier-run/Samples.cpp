@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Samples.h"
 
+#include "NetworkBatch.h"
+
 #include "support/Error.h"
 
 #include <cstring>
@@ -34,9 +36,26 @@ Samples::Samples(const espalier_entry &entry, Graphs read, std::string file,
                  const std::vector<std::pair<std::string, std::string>> &inputs)
     : path(std::move(file)), graphs(numbered(std::move(read), entry)),
       arguments(entry, flag, inputs, graphs) {
+  numberSamples(entry);
   if (count() == 0)
     fail(ESPALIER_INVALID_ARGUMENT, "there are no structures in '%s'",
          path.c_str());
+}
+
+void Samples::numberSamples(const espalier_entry &entry) {
+  static const char kNumber[] = "row_number";
+  for (uint32_t i = 0; i != entry.buffer_count; ++i) {
+    const espalier_buffer_desc &buffer = entry.buffers[i];
+    if (buffer.kind != ESPALIER_BUFFER_INPUT || buffer.rank != 1 ||
+        buffer.dtype != ESPALIER_I32 ||
+        !isPerSample(buffer, networkBatch(entry)) ||
+        std::strcmp(buffer.name, kNumber) != 0 || arguments.has(kNumber))
+      continue;
+    Tensor numbers = Tensor::uninitialized(ESPALIER_I32, {count()});
+    auto *data = reinterpret_cast<int32_t *>(numbers.mutableData());
+    std::iota(data, data + count(), 0);
+    arguments.addPerSample(kNumber, std::move(numbers));
+  }
 }
 
 Result Samples::select(const Session &session,

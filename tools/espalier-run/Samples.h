@@ -29,7 +29,8 @@ public:
   /// `graphs` as read from `path`, with the arguments of `entry` in the
   /// files `inputs`, which `flag` gave. If the entry has an i32 argument
   /// "vertex_number" with a row a vertex, it is the vertex's number in the
-  /// file, from 0, unless a file gives it: what dropout knows a vertex by.
+  /// file, from 0, unless a file gives it: what dropout knows a vertex by. So
+  /// is "row_number" of a layered network, the sample's number.
   Samples(const espalier_entry &entry, Graphs graphs, std::string path,
           const char *flag,
           const std::vector<std::pair<std::string, std::string>> &inputs);
@@ -45,6 +46,7 @@ public:
              const std::vector<NamedView> &more) const;
 
 private:
+  void numberSamples(const espalier_entry &entry);
   Result select(const Session &session, const std::vector<int64_t> &numbers,
                 const std::vector<NamedView> &more) const;
 

@@ -11,8 +11,10 @@
 //===----------------------------------------------------------------------===//
 #include "Train.h"
 
+#include "Batches.h"
 #include "Checkpoint.h"
 #include "Interrupt.h"
+#include "NetworkBatch.h"
 #include "Outputs.h"
 #include "Progress.h"
 #include "Random.h"
@@ -121,7 +123,7 @@ static Json optionsThatMatter(const Module &module, const espalier_entry &step,
   return {
       {"the model", module.model().name},
       {"--entry", step.name},
-      {"--batch-size", options.batchSize},
+      {"--batch-size", *options.batchSize},
       {"--learning-rate", training.learningRate.value_or(0)},
       {"--learning-rate-decay", training.learningRateDecay},
       {"--weight-decay", training.weightDecay.value_or(0)},
@@ -233,7 +235,7 @@ bool Trainer::trainEpoch() {
   BatchedOrder order(training.shuffle
                          ? shuffled(samples.count(), training.seed, at.epoch)
                          : inOrder(samples.count()),
-                     options.batchSize);
+                     *options.batchSize);
   scalars.set("learning_rate", learningRate());
   Progress progress(epochText() +
                         format(" of %lld", (long long)training.epochs),
@@ -268,7 +270,7 @@ bool Trainer::trainEpoch() {
 void Trainer::checkValidation() {
   if (!validation)
     return;
-  BatchedOrder order(inOrder(validation->count()), options.batchSize);
+  BatchedOrder order(inOrder(validation->count()), *options.batchSize);
   if (order.count() == 0)
     return;
   try {
@@ -279,7 +281,7 @@ void Trainer::checkValidation() {
 }
 
 bool Trainer::validate(Tally &tally) {
-  BatchedOrder order(inOrder(validation->count()), options.batchSize);
+  BatchedOrder order(inOrder(validation->count()), *options.batchSize);
   Progress progress(epochText() + ", validation", order.count());
   for (int64_t batch = 0; batch != order.count(); ++batch) {
     if (interrupt.signal())
@@ -406,7 +408,7 @@ static void writeReports(const Module &module, const espalier_entry &step,
   writeStats(options, report);
 }
 
-int train(const Module &module, const Options &options) {
+int train(const Module &module, Options options) {
   checkOutputs(options);
   const Training &training = *options.training;
   bool validates = !training.validate.empty();
@@ -415,14 +417,20 @@ int train(const Module &module, const Options &options) {
       validates ? &findMeasure(module.model(), training.validateEntry)
                 : nullptr;
   Scalars scalars = makeScalars(step, options);
+  options.batchSize = batchSizeOf(step, options.batchSize);
 
   bool grow = options.vocabulary.empty();
   Vocabulary vocabulary = grow ? Vocabulary() : Vocabulary(options.vocabulary);
+  bool isNetwork = networkBatch(step) != 0 && options.structures.empty();
   Samples samples(
       step,
-      Graphs::read(step, "--structures", options.structures, vocabulary,
-                   grow ? ESPALIER_UNSEEN_ADD : options.unseenWords),
-      textOf(options.structures), "--input", options.inputs);
+      isNetwork
+          ? Graphs::ofSamples(
+                Arguments::countSamples(step, "--input", options.inputs))
+          : Graphs::read(step, "--structures", options.structures, vocabulary,
+                         grow ? ESPALIER_UNSEEN_ADD : options.unseenWords),
+      isNetwork ? textOf(options.inputs) : textOf(options.structures),
+      "--input", options.inputs);
   std::optional<Samples> validation;
   if (validates)
     validation.emplace(

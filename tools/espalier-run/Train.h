@@ -21,7 +21,7 @@ using namespace runtime;
 
 /// Trains as `options` say. Returns the exit code of the program: 0, or 128
 /// plus the signal that interrupted it. Throws an exception if anything fails.
-int train(const Module &module, const Options &options);
+int train(const Module &module, Options options);
 
 } // namespace espalier::run
 

@@ -44,8 +44,7 @@ static LogicalResult reportInfeasible(NetworkGraph &network, int64_t budget,
   if (report.smallestBudget > 0)
     diagnostic.attachNote()
         << "the smallest budget with a plan is " << report.smallestBudget
-        << " bytes ("
-        << planning::formatByteSize(report.smallestBudget) << ")";
+        << " bytes (" << planning::formatByteSize(report.smallestBudget) << ")";
   if (!report.peakOperator.empty())
     diagnostic.attachNote()
         << "the most is needed at operator '" << report.peakOperator << "'";
@@ -99,9 +98,8 @@ static LogicalResult planWithin(func::FuncOp function, StringRef budgetText,
     return reportInfeasible(*network, budget, report, error);
   network->plan = std::move(*plan);
   int64_t host = network->plan.hostBytes;
-  remark::analysis(
-      function.getLoc(),
-      remark::RemarkOpts::name("planned").category("plan-memory"))
+  remark::analysis(function.getLoc(),
+                   remark::RemarkOpts::name("planned").category("plan-memory"))
       << remark::metric("baseline", report.baselineBytes)
       << remark::metric("liveness", report.livenessBytes)
       << remark::metric("arena", network->plan.arenaBytes)
