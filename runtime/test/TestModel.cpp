@@ -129,7 +129,8 @@ void TestModel::Entry::step(uint32_t kind, const char *name, Operands list,
   steps.back().push_back({kind, (uint32_t)operands.back().size(),
                           operands.back().data(), name, kernel, weight, 1,
                           /*over_edges=*/0, 0,
-                          /*flops_per_row=*/10, /*bytes_per_row=*/100});
+                          /*flops_per_row=*/10, /*bytes_per_row=*/100,
+                          /*layer=*/nullptr});
 }
 
 espalier_entry TestModel::Entry::tables(const char *name) {
@@ -145,7 +146,8 @@ espalier_entry TestModel::Entry::tables(const char *name) {
           graphs.data(),
           buffers.data(),
           weights.data(),
-          phases.data()};
+          phases.data(),
+          /*plan=*/nullptr};
 }
 
 static espalier_step_operand row(uint32_t buffer, int64_t elements,

@@ -10,6 +10,7 @@
 #include "device/cpu/ThreadPool.h"
 #include "graph/Reverse.h"
 #include "module/PhaseRows.h"
+#include "module/PlannedRun.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -90,7 +91,7 @@ Session::Session(const Module &module, const espalier_entry &entry,
                  std::shared_ptr<SharedWeights> shared,
                  SessionOptions requested)
     : entry(entry), options(requested),
-      weights(module, entry, std::move(shared)),
+      weights(module, entry, std::move(shared), requested.device.dry),
       program(entry, weights.packed()),
       zeros(alignUp(program.zeroBytes) + kAlignment, '\0'),
       noIds(zeros.size(), '\xFF') {
@@ -101,6 +102,16 @@ Session::Session(const Module &module, const espalier_entry &entry,
     options.ablate |= ESPALIER_SHARING;
   if (options.threads > 1)
     pool = std::make_unique<ThreadPool>(options.threads);
+  options.device.profile = options.profile;
+  std::unique_ptr<Device> device = createDevice(options.device);
+  if (entry.plan)
+    planned =
+        std::make_unique<PlannedRun>(entry, std::move(device), options.profile);
+  else if (!device->sharesHostMemory())
+    fail(ESPALIER_UNSUPPORTED,
+         "entry '%s' has no memory plan, which device '%s' needs; compile the "
+         "model with a memory budget, or run it on device 'cpu'",
+         entry.name, device->name());
 }
 
 Session::~Session() = default;
@@ -334,6 +345,10 @@ int64_t Session::planMemory(Context &context) const {
   chooseStreams(context);
   context.placements.clear();
   context.resultBytes = 0;
+  if (planned) {
+    context.arenaBytes = 0; // its own
+    return entry.plan->device_bytes + entry.plan->host_bytes;
+  }
   // Every placement may be padded, and their sum must not overflow either.
   int64_t limit = INT64_MAX / ((int64_t)entry.buffer_count + 1) - kAlignment;
   for (uint32_t b = 0; b < entry.buffer_count; ++b) {
@@ -361,7 +376,14 @@ int64_t Session::planMemory(Context &context) const {
                                     lastBeside(context, buffer.last_phase), 0});
   }
   context.arenaBytes = context.assigner.assign(context.placements);
-  return context.arenaBytes + context.resultBytes;
+  int64_t bytes = context.arenaBytes + context.resultBytes;
+  if (options.device.memoryLimit > 0 && bytes > options.device.memoryLimit)
+    fail(ESPALIER_OUT_OF_MEMORY,
+         "the dynamic tensors of this batch need %lld bytes, %lld of them for "
+         "results, and the memory limit is %lld; run fewer structures at once",
+         (long long)bytes, (long long)context.resultBytes,
+         (long long)options.device.memoryLimit);
+  return bytes;
 }
 
 void Session::checkInputNames(const Inputs &inputs) const {
@@ -411,6 +433,9 @@ void Session::bindInputs(Context &context, const Inputs &inputs) const {
     const char *origin = "argument";
     if (!tensor) {
       tensor = findField(entry, context.graphs, buffer);
+      // A dry run looks at no data.
+      if (!tensor && options.device.dry)
+        continue;
       bool several = entry.graph_count > 1 && buffer.rows != ESPALIER_ROWS_ONE;
       if (!tensor)
         fail(ESPALIER_NOT_FOUND,
@@ -465,14 +490,20 @@ Results Session::placeBuffers(Context &context) const {
       break;
     case ESPALIER_BUFFER_DYNAMIC:
     case ESPALIER_BUFFER_MULTIPLICITY:
+      if (planned)
+        break; // The plan has its place.
       view.base = context.arena.data() + context.placements[placement++].offset;
       break;
     case ESPALIER_BUFFER_OUTPUT: {
       std::vector<int64_t> shape(buffer.shape, buffer.shape + buffer.rank);
       if (buffer.rows != ESPALIER_ROWS_ONE)
         shape.insert(shape.begin(), rowsOf(buffer, context));
+      // Those of a dry run are nothing.
       results.push_back(
-          {buffer.name, Tensor::uninitialized(buffer.dtype, std::move(shape))});
+          {buffer.name,
+           options.device.dry
+               ? Tensor::zeros(buffer.dtype, std::move(shape))
+               : Tensor::uninitialized(buffer.dtype, std::move(shape))});
       view.base = results.back().tensor.mutableData();
       break;
     }
@@ -539,6 +570,25 @@ void Session::spreadResults(const Context &context, ThreadPool *ours) const {
 // Running
 //===----------------------------------------------------------------------===//
 
+/// Runs all phases, one after another, or as the entry's plan says.
+void Session::execute(Context &context, ThreadPool *ours) {
+  auto makeExecutor = [&] {
+    return Executor(program, context.graphs, context.views,
+                    {zeros.data(), noIds.data()}, context.workers, ours,
+                    executorOptions());
+  };
+  if (!planned) {
+    makeExecutor().run(context.streams, context.streamQueue);
+    return;
+  }
+  auto lock = planned->lock();
+  planned->place(context.views);
+  Executor executor = makeExecutor();
+  planned->run([&](uint32_t p) { executor.runPhases(p, p + 1); });
+  planned->finish();
+  context.arenaBytes = planned->devicePeakBytes() + planned->hostPeakBytes();
+}
+
 Results Session::run(const Forest &forest, const Inputs &inputs) {
   return run(onlyGraph(forest), inputs);
 }
@@ -580,9 +630,7 @@ Results Session::run(const Forests &forests, const Inputs &inputs) {
     worker.operands.resize(program.maxOperands);
   }
 
-  Executor(program, context.graphs, context.views, {zeros.data(), noIds.data()},
-           context.workers, ours, executorOptions())
-      .run(context.streams, context.streamQueue);
+  execute(context, ours);
   context.spreadingBegin = now();
   spreadResults(context, ours);
   context.spreadingEnd = now();
@@ -627,6 +675,9 @@ void Session::account(Context &context, int64_t start, int64_t scheduled,
   }
   int64_t end = now();
 
+  std::unique_lock<std::mutex> deviceLock;
+  if (planned)
+    deviceLock = planned->lock();
   std::lock_guard<std::mutex> lock(statsMutex);
   totals.runs += 1;
   totals.structures += context.graphs[0].schedule.structures();
@@ -638,6 +689,8 @@ void Session::account(Context &context, int64_t start, int64_t scheduled,
   totals.matmul_flops += flops;
   totals.peak_bytes =
       std::max(totals.peak_bytes, context.arenaBytes + context.resultBytes);
+  if (planned)
+    accountDevice();
   if (!options.profile)
     return;
   uint32_t thread = context.workers[0].thread;
@@ -666,6 +719,19 @@ void Session::account(Context &context, int64_t start, int64_t scheduled,
   }
 }
 
+/// What the device has done since the last reset.
+void Session::accountDevice() {
+  DeviceCounts counts = planned->on().counts();
+  totals.device_peak_bytes = planned->devicePeakBytes();
+  totals.host_peak_bytes = planned->hostPeakBytes();
+  totals.offloaded_bytes = counts.toHostBytes - countsAtReset.toHostBytes;
+  totals.prefetched_bytes = counts.toDeviceBytes - countsAtReset.toDeviceBytes;
+  totals.simulated_seconds = counts.seconds - countsAtReset.seconds;
+  totals.stall_seconds = counts.stallSeconds - countsAtReset.stallSeconds;
+  if (options.profile)
+    planned->appendTo(trace);
+}
+
 espalier_stats Session::stats() const {
   espalier_stats stats;
   {
@@ -678,6 +744,11 @@ espalier_stats Session::stats() const {
 }
 
 void Session::resetStats() {
+  std::unique_lock<std::mutex> deviceLock;
+  if (planned) {
+    deviceLock = planned->lock();
+    countsAtReset = planned->on().counts();
+  }
   std::lock_guard<std::mutex> lock(statsMutex);
   totals = espalier_stats{};
   trace.clear();
