@@ -455,8 +455,14 @@ static SessionOptions readOptions(const espalier_session_options &options) {
     fail(ESPALIER_INVALID_ARGUMENT,
          "unknown optimisations to leave out: %#x, expected some of %#x",
          options.ablate, kOptimisations);
-  return {(espalier_policy)options.policy, std::max(options.threads, 1u),
-          options.profile != 0, options.ablate};
+  SessionOptions result{(espalier_policy)options.policy,
+                        std::max(options.threads, 1u), options.profile != 0,
+                        options.ablate};
+  result.device.kind = options.device ? options.device : "cpu";
+  result.device.machineFile = options.machine ? options.machine : "";
+  result.device.memoryLimit = options.memory_limit;
+  result.device.dry = options.dry != 0;
+  return result;
 }
 
 espalier_status espalier_session_create(const espalier_module *module,

@@ -258,6 +258,20 @@ typedef struct espalier_session_options {
   uint32_t profile;
   uint32_t ablate; /* espalier_optimisation, ored together: leave these out */
   uint32_t reserved;
+  /* What an entry with a memory plan runs on; NULL: "cpu". "sim" is a device
+   * with memory, copies and a clock as the JSON file `machine` describes them:
+   * it computes the same results, and says in the statistics how long that
+   * machine would take. An entry without a plan runs on "cpu" only. */
+  const char *device;
+  const char *machine;
+  /* Bytes that the device may have, if they are fewer than it has; 0: all. Of
+   * an entry without a plan, bytes of dynamic tensors. */
+  int64_t memory_limit;
+  /* Not 0, on "sim": allocate, copy and reckon with time, but compute nothing
+   * and touch no data. Arguments and parameters may be missing; results mean
+   * nothing. */
+  uint32_t dry;
+  uint32_t reserved_too;
 } espalier_session_options;
 
 /* `options` may be NULL. Matches weights by name, shape and dtype; missing and
@@ -332,6 +346,16 @@ typedef struct espalier_stats {
   /* What kernels of layers have for themselves, beside the memory plan: tiles
    * packed for the cache, and copies in layouts of their library's. */
   int64_t layer_scratch_bytes;
+  /* Of an entry with a memory plan: how high the device's memory was used, the
+   * most of the host's pool that was in use, and bytes that were copied between
+   * the two. */
+  int64_t device_peak_bytes;
+  int64_t host_peak_bytes;
+  int64_t offloaded_bytes;
+  int64_t prefetched_bytes;
+  /* By the clock of device "sim"; of these the steps waited for copies. */
+  double simulated_seconds;
+  double stall_seconds;
 } espalier_stats;
 
 /* Counts and times of all runs since the last reset. */

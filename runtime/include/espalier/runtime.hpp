@@ -307,6 +307,13 @@ struct SessionOptions {
   uint32_t ablate = 0;
   /// Empty: the module's first entry.
   std::string entry;
+  /// Of entries with a memory plan: "cpu" or "sim", for which a machine's file.
+  std::string device = "cpu";
+  std::string machine;
+  /// 0: what the device has.
+  int64_t memoryLimit = 0;
+  /// Compute nothing.
+  bool dry = false;
 };
 
 /// One entry with its weights. Any number of threads may run it at a time.
@@ -321,6 +328,10 @@ public:
     raw.threads = options.threads;
     raw.profile = options.profile;
     raw.ablate = options.ablate;
+    raw.device = options.device.c_str();
+    raw.machine = options.machine.empty() ? nullptr : options.machine.c_str();
+    raw.memory_limit = options.memoryLimit;
+    raw.dry = options.dry;
     espalier_session *session = nullptr;
     check(espalier_session_create(module.c(), weights.c(), &raw, &session));
     adopt(session);

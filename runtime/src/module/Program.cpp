@@ -199,7 +199,8 @@ void Program::addCost(const espalier_step &from, Step &step, Phase &phase) {
   phase.hasEdgeSteps |= perEdge;
 }
 
-void Program::addOperand(const espalier_step_operand &operand, bool written) {
+void Program::addOperand(const espalier_step_operand &operand, uint32_t kind,
+                         bool written) {
   const espalier_buffer_desc &buffer = entry.buffers[operand.buffer];
   int64_t size = (int64_t)dtypeSize(buffer.dtype);
   Operand result{operand.buffer,
@@ -213,11 +214,13 @@ void Program::addOperand(const espalier_step_operand &operand, bool written) {
     result.matrixRows = buffer.shape[0];
     result.matrixRowBytes = buffer.shape[1] * size;
   }
-  // Kernels are only kept from writing rows that are found by an index.
-  if (operand.access != ESPALIER_ACCESS_SHARED)
+  // Other rows than those that an index finds are there; but a lookup gives
+  // zeros for an id that is none.
+  bool isFound = operand.access != ESPALIER_ACCESS_SHARED &&
+                 operand.access != ESPALIER_ACCESS_ROW;
+  if (isFound || (written && kind == ESPALIER_STEP_EMBED))
     zeroBytes = std::max(zeroBytes, result.rowBytes);
-  if (written && operand.access != ESPALIER_ACCESS_SHARED &&
-      operand.access != ESPALIER_ACCESS_ROW)
+  if (written && isFound)
     trashBytes = std::max(trashBytes, result.rowBytes);
   operands.push_back(result);
 }
@@ -315,7 +318,7 @@ Program::Program(const espalier_entry &entry,
       noteReads(desc, from);
       phase.isReduction |= isReduction(from.kind);
       for (uint32_t o = 0; o < from.operand_count; ++o)
-        addOperand(from.operands[o],
+        addOperand(from.operands[o], from.kind,
                    o >= from.operand_count - from.result_count);
       maxOperands = std::max(maxOperands, from.operand_count);
       phase.steps.push_back(step);

@@ -180,7 +180,8 @@ private:
   void noteReads(const espalier_phase &phase, const espalier_step &step);
   bool isShared(uint32_t graph) const;
   void addCost(const espalier_step &from, Step &step, Phase &phase);
-  void addOperand(const espalier_step_operand &operand, bool written);
+  void addOperand(const espalier_step_operand &operand, uint32_t kind,
+                  bool written);
   void layOutScratch(const espalier_phase &desc, Phase &phase);
 };
 

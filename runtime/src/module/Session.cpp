@@ -10,6 +10,7 @@
 #include "device/cpu/ThreadPool.h"
 #include "graph/Reverse.h"
 #include "module/PhaseRows.h"
+#include "module/PlannedRun.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -91,7 +92,7 @@ Session::Session(const Module &module, const espalier_entry &entry,
                  std::shared_ptr<SharedWeights> shared,
                  SessionOptions requested)
     : entry(entry), options(requested),
-      weights(module, entry, std::move(shared)),
+      weights(module, entry, std::move(shared), requested.device.dry),
       program(entry, weights.packed(),
               requested.policy == ESPALIER_POLICY_SERIAL
                   ? 1
@@ -105,6 +106,16 @@ Session::Session(const Module &module, const espalier_entry &entry,
     options.ablate |= ESPALIER_SHARING;
   if (options.threads > 1)
     pool = std::make_unique<ThreadPool>(options.threads);
+  options.device.profile = options.profile;
+  std::unique_ptr<Device> device = createDevice(options.device);
+  if (entry.plan)
+    planned =
+        std::make_unique<PlannedRun>(entry, std::move(device), options.profile);
+  else if (!device->sharesHostMemory())
+    fail(ESPALIER_UNSUPPORTED,
+         "entry '%s' has no memory plan, which device '%s' needs; compile the "
+         "model with a memory budget, or run it on device 'cpu'",
+         entry.name, device->name());
 }
 
 Session::~Session() = default;
@@ -338,6 +349,10 @@ int64_t Session::planMemory(Context &context) const {
   chooseStreams(context);
   context.placements.clear();
   context.resultBytes = 0;
+  if (planned) {
+    context.arenaBytes = 0; // its own
+    return entry.plan->device_bytes + entry.plan->host_bytes;
+  }
   // Every placement may be padded, and their sum must not overflow either.
   int64_t limit = INT64_MAX / ((int64_t)entry.buffer_count + 1) - kAlignment;
   for (uint32_t b = 0; b < entry.buffer_count; ++b) {
@@ -370,7 +385,14 @@ int64_t Session::planMemory(Context &context) const {
       context.placements.push_back(
           {workspace.bytes, workspace.phase, workspace.phase, 0});
   context.arenaBytes = context.assigner.assign(context.placements);
-  return context.arenaBytes + context.resultBytes;
+  int64_t bytes = context.arenaBytes + context.resultBytes;
+  if (options.device.memoryLimit > 0 && bytes > options.device.memoryLimit)
+    fail(ESPALIER_OUT_OF_MEMORY,
+         "the dynamic tensors of this batch need %lld bytes, %lld of them for "
+         "results, and the memory limit is %lld; run fewer structures at once",
+         (long long)bytes, (long long)context.resultBytes,
+         (long long)options.device.memoryLimit);
+  return bytes;
 }
 
 void Session::checkInputNames(const Inputs &inputs) const {
@@ -420,6 +442,9 @@ void Session::bindInputs(Context &context, const Inputs &inputs) const {
     const char *origin = "argument";
     if (!tensor) {
       tensor = findField(entry, context.graphs, buffer);
+      // A dry run looks at no data.
+      if (!tensor && options.device.dry)
+        continue;
       bool several = entry.graph_count > 1 && buffer.rows != ESPALIER_ROWS_ONE;
       if (!tensor)
         fail(ESPALIER_NOT_FOUND,
@@ -474,14 +499,20 @@ Results Session::placeBuffers(Context &context) const {
       break;
     case ESPALIER_BUFFER_DYNAMIC:
     case ESPALIER_BUFFER_MULTIPLICITY:
+      if (planned)
+        break; // The plan has its place.
       view.base = context.arena.data() + context.placements[placement++].offset;
       break;
     case ESPALIER_BUFFER_OUTPUT: {
       std::vector<int64_t> shape(buffer.shape, buffer.shape + buffer.rank);
       if (buffer.rows != ESPALIER_ROWS_ONE)
         shape.insert(shape.begin(), rowsOf(buffer, context));
+      // Those of a dry run are nothing.
       results.push_back(
-          {buffer.name, Tensor::uninitialized(buffer.dtype, std::move(shape))});
+          {buffer.name,
+           options.device.dry
+               ? Tensor::zeros(buffer.dtype, std::move(shape))
+               : Tensor::uninitialized(buffer.dtype, std::move(shape))});
       view.base = results.back().tensor.mutableData();
       break;
     }
@@ -555,6 +586,30 @@ void Session::spreadResults(const Context &context, ThreadPool *ours) const {
 // Running
 //===----------------------------------------------------------------------===//
 
+/// Runs all phases, one after another, or as the entry's plan says.
+void Session::execute(Context &context, ThreadPool *ours) {
+  auto makeExecutor = [&] {
+    return Executor(program, context.graphs, context.views,
+                    {zeros.data(), noIds.data()},
+                    context.layerScratch.data(), context.workers, ours,
+                    executorOptions());
+  };
+  if (!planned) {
+    makeExecutor().run(context.streams, context.streamQueue);
+    return;
+  }
+  auto lock = planned->lock();
+  planned->place(context.views);
+  for (size_t w = 0; w != program.workspaces.size(); ++w)
+    if (program.workspaces[w].offset >= 0)
+      context.views[entry.buffer_count + w].base =
+          planned->at(program.workspaces[w].offset);
+  Executor executor = makeExecutor();
+  planned->run([&](uint32_t p) { executor.runPhases(p, p + 1); });
+  planned->finish();
+  context.arenaBytes = planned->devicePeakBytes() + planned->hostPeakBytes();
+}
+
 Results Session::run(const Forest &forest, const Inputs &inputs) {
   return run(onlyGraph(forest), inputs);
 }
@@ -599,10 +654,7 @@ Results Session::run(const Forests &forests, const Inputs &inputs) {
   if (program.layerScratchBytes > 0)
     context.layerScratch.reserve(program.layerScratchBytes);
 
-  Executor(program, context.graphs, context.views, {zeros.data(), noIds.data()},
-           context.layerScratch.data(), context.workers, ours,
-           executorOptions())
-      .run(context.streams, context.streamQueue);
+  execute(context, ours);
   context.spreadingBegin = now();
   spreadResults(context, ours);
   context.spreadingEnd = now();
@@ -647,6 +699,9 @@ void Session::account(Context &context, int64_t start, int64_t scheduled,
   }
   int64_t end = now();
 
+  std::unique_lock<std::mutex> deviceLock;
+  if (planned)
+    deviceLock = planned->lock();
   std::lock_guard<std::mutex> lock(statsMutex);
   totals.runs += 1;
   totals.structures += context.graphs[0].schedule.structures();
@@ -658,6 +713,8 @@ void Session::account(Context &context, int64_t start, int64_t scheduled,
   totals.matmul_flops += flops;
   totals.peak_bytes =
       std::max(totals.peak_bytes, context.arenaBytes + context.resultBytes);
+  if (planned)
+    accountDevice();
   if (!options.profile)
     return;
   uint32_t thread = context.workers[0].thread;
@@ -687,6 +744,19 @@ void Session::account(Context &context, int64_t start, int64_t scheduled,
   }
 }
 
+/// What the device has done since the last reset.
+void Session::accountDevice() {
+  DeviceCounts counts = planned->on().counts();
+  totals.device_peak_bytes = planned->devicePeakBytes();
+  totals.host_peak_bytes = planned->hostPeakBytes();
+  totals.offloaded_bytes = counts.toHostBytes - countsAtReset.toHostBytes;
+  totals.prefetched_bytes = counts.toDeviceBytes - countsAtReset.toDeviceBytes;
+  totals.simulated_seconds = counts.seconds - countsAtReset.seconds;
+  totals.stall_seconds = counts.stallSeconds - countsAtReset.stallSeconds;
+  if (options.profile)
+    planned->appendTo(trace);
+}
+
 espalier_stats Session::stats() const {
   espalier_stats stats;
   {
@@ -700,6 +770,11 @@ espalier_stats Session::stats() const {
 }
 
 void Session::resetStats() {
+  std::unique_lock<std::mutex> deviceLock;
+  if (planned) {
+    deviceLock = planned->lock();
+    countsAtReset = planned->on().counts();
+  }
   std::lock_guard<std::mutex> lock(statsMutex);
   totals = espalier_stats{};
   trace.clear();

@@ -16,6 +16,7 @@
 #ifndef ESPALIER_MODULE_SESSION_H
 #define ESPALIER_MODULE_SESSION_H
 
+#include "device/Device.h"
 #include "device/cpu/Executor.h"
 #include "graph/Forest.h"
 #include "memory/Arena.h"
@@ -31,6 +32,7 @@
 
 namespace espalier {
 
+class PlannedRun;
 class ThreadPool;
 
 /// The results of a run, in the entry's order.
@@ -50,6 +52,8 @@ struct SessionOptions {
   bool profile = false;
   /// espalier_optimisation, ored together.
   uint32_t ablate = 0;
+  /// Which device entries with a memory plan run on, and how.
+  DeviceOptions device = {};
 };
 
 class Session {
@@ -104,14 +108,18 @@ private:
   void bindInputs(Context &context, const Inputs &inputs) const;
   Results placeBuffers(Context &context) const;
   void fillMultiplicities(const Context &context) const;
+  void execute(Context &context, ThreadPool *pool);
   void spreadResults(const Context &context, ThreadPool *pool) const;
   void account(Context &context, int64_t start, int64_t scheduled,
                unsigned workers);
+  void accountDevice();
 
   const espalier_entry &entry;
   SessionOptions options;
   BoundWeights weights;
   Program program;
+  /// Null if the entry has no plan.
+  std::unique_ptr<PlannedRun> planned;
   std::vector<char> zeros;
   std::vector<char> noIds;
 
@@ -125,6 +133,8 @@ private:
 
   mutable std::mutex statsMutex;
   espalier_stats totals{};
+  /// What a planned entry's device had done when they were last reset.
+  DeviceCounts countsAtReset;
   Trace trace;
 };
 

@@ -7,6 +7,7 @@
 #include "module/Validate.h"
 
 #include "module/PhaseRows.h"
+#include "module/Plan.h"
 #include "module/Program.h"
 #include "module/ValidateLayers.h"
 #include "support/Error.h"
@@ -123,8 +124,9 @@ void EntryValidator::checkGraph(uint32_t g) {
 
 void EntryValidator::checkBuffer(const espalier_buffer_desc &buffer) {
   uint32_t rows = buffer.rows;
-  expect(buffer.kind <= ESPALIER_BUFFER_MULTIPLICITY, "unknown kind %u",
-         buffer.kind);
+  expect(buffer.kind <= ESPALIER_BUFFER_HOST, "unknown kind %u", buffer.kind);
+  expect(buffer.kind != ESPALIER_BUFFER_HOST || entry.plan,
+         "it is in the host's pool, but the entry has no plan");
   expect(buffer.dtype >= ESPALIER_F32 && buffer.dtype <= ESPALIER_I32,
          "unknown element type %u", buffer.dtype);
   expect(rows <= ESPALIER_ROWS_STRUCTURES || rows == ESPALIER_ROWS_EDGES,
@@ -149,6 +151,7 @@ void EntryValidator::checkBuffer(const espalier_buffer_desc &buffer) {
            "a result cannot have rows %u", rows);
     break;
   case ESPALIER_BUFFER_DYNAMIC:
+  case ESPALIER_BUFFER_HOST:
     expect(buffer.first_phase <= buffer.last_phase &&
                buffer.last_phase < entry.phase_count,
            "it lives in phases [%u, %u] of %u", buffer.first_phase,
@@ -406,7 +409,8 @@ void EntryValidator::checkOperand(uint32_t p, const espalier_step &step,
   checkRange(operand);
   if (operand.access == ESPALIER_ACCESS_ID)
     checkIds(p, step, o);
-  if (buffer.kind == ESPALIER_BUFFER_DYNAMIC)
+  if (buffer.kind == ESPALIER_BUFFER_DYNAMIC ||
+      buffer.kind == ESPALIER_BUFFER_HOST)
     expect(buffer.first_phase <= p && p <= buffer.last_phase,
            "buffer %u only lives in phases [%u, %u]", operand.buffer,
            buffer.first_phase, buffer.last_phase);
@@ -693,11 +697,14 @@ void EntryValidator::checkBatchRows(const espalier_phase &phase,
 }
 
 void EntryValidator::checkStep(uint32_t p, const espalier_step &step) {
-  static const uint32_t operandCounts[] = {2, 3, 2, 0, 2, 2, 3,
-                                           4, 2, 2, 2, 2, 2};
+  static const uint32_t operandCounts[] = {2, 3, 2, 0, 2, 2, 3, 4,
+                                           2, 2, 2, 2, 2, 0, 2, 2};
   if (step.kind == ESPALIER_STEP_LAYER)
     return checkLayer(p, step);
-  expect(step.kind <= ESPALIER_STEP_MAX_VERTICES, "unknown kind %u", step.kind);
+  expect(step.kind <= ESPALIER_STEP_PREFETCH, "unknown kind %u", step.kind);
+  expect(!isCopyOfPlan(step.kind) || entry.plan,
+         "it copies between the device and the host, but the entry has no "
+         "plan");
   expect(!step.over_edges || step.kind == ESPALIER_STEP_COPY ||
              step.kind == ESPALIER_STEP_MATMUL ||
              step.kind == ESPALIER_STEP_KERNEL,
@@ -883,6 +890,8 @@ void EntryValidator::run() {
   for (uint32_t b = 0; b < entry.buffer_count; ++b)
     expect(entry.buffers[b].kind != ESPALIER_BUFFER_OUTPUT || writtenIn[b],
            "no step writes result '%s'", entry.buffers[b].name);
+  if (entry.plan)
+    validatePlan(entry, entryWhere);
 }
 
 void validateModel(const espalier_model *model) {

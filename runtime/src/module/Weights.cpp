@@ -95,7 +95,7 @@ static bool isOfModule(const espalier_model &model, const std::string &name) {
 /// Throws unless `weights` are exactly what `entry` needs, give or take its
 /// states, and parameters and states of the module's other entries.
 static void match(const Module &module, const espalier_entry &entry,
-                  const SharedWeights &weights) {
+                  const SharedWeights &weights, bool dry) {
   std::string missing, mismatched, extra;
   for (uint32_t b = 0; b < entry.buffer_count; ++b) {
     const espalier_buffer_desc &buffer = entry.buffers[b];
@@ -105,7 +105,7 @@ static void match(const Module &module, const espalier_entry &entry,
     std::string expected = shapeString(shape, buffer.dtype);
     auto found = weights.tensors.find(buffer.name);
     if (found == weights.tensors.end()) {
-      if (buffer.kind == ESPALIER_BUFFER_PARAMETER)
+      if (buffer.kind == ESPALIER_BUFFER_PARAMETER && !dry)
         missing +=
             format("\n  missing: '%s' (%s)", buffer.name, expected.c_str());
       continue;
@@ -151,10 +151,10 @@ static WeightSource sourceOf(const espalier_weight &weight,
 }
 
 BoundWeights::BoundWeights(const Module &module, const espalier_entry &entry,
-                           std::shared_ptr<SharedWeights> given)
+                           std::shared_ptr<SharedWeights> given, bool dry)
     : entry(entry), weights(std::move(given)), bound(entry.buffer_count) {
   auto lock = weights->lockToWrite();
-  match(module, entry, *weights);
+  match(module, entry, *weights, dry);
   for (uint32_t b = 0; b < entry.buffer_count; ++b) {
     const espalier_buffer_desc &buffer = entry.buffers[b];
     if (!isBound(buffer))

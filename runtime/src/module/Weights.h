@@ -43,9 +43,10 @@ public:
   /// Finds them. If any parameter is missing, any tensor has another shape or
   /// dtype, or is neither a parameter nor a state of any entry of `module`, the
   /// Error lists them all. Missing states are added to `weights`, as zeros;
-  /// what the entry writes comes to own its bytes.
+  /// what the entry writes comes to own its bytes. For a dry run, which looks
+  /// at no data, missing parameters are zeros, too.
   BoundWeights(const Module &module, const espalier_entry &entry,
-               std::shared_ptr<SharedWeights> weights);
+               std::shared_ptr<SharedWeights> weights, bool dry = false);
   ~BoundWeights();
 
   /// The data of a PARAMETER or STATE buffer.

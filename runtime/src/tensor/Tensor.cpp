@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tensor/Tensor.h"
 
+#include "memory/Pages.h"
 #include "support/Error.h"
 
 #include <algorithm>
@@ -52,7 +53,8 @@ int64_t Tensor::elements() const {
   return count;
 }
 
-Tensor Tensor::uninitialized(uint32_t dtype, std::vector<int64_t> shape) {
+/// The bytes of a tensor, after a look at its shape.
+static int64_t bytesOf(uint32_t dtype, const std::vector<int64_t> &shape) {
   int64_t bytes = (int64_t)dtypeSize(dtype);
   // An empty tensor has no bytes, whatever its other extents are.
   if (std::find(shape.begin(), shape.end(), 0) != shape.end())
@@ -64,8 +66,15 @@ Tensor Tensor::uninitialized(uint32_t dtype, std::vector<int64_t> shape) {
            shapeString(shape, dtype).c_str());
     fits &= !__builtin_mul_overflow(bytes, extent, &bytes);
   }
-  size_t padded = ((size_t)bytes + 63) / 64 * 64;
-  void *block = fits ? std::aligned_alloc(64, padded ? padded : 64) : nullptr;
+  if (!fits)
+    fail(ESPALIER_OUT_OF_MEMORY, "no memory for a tensor of shape %s",
+         shapeString(shape, dtype).c_str());
+  return bytes;
+}
+
+Tensor Tensor::uninitialized(uint32_t dtype, std::vector<int64_t> shape) {
+  size_t padded = ((size_t)bytesOf(dtype, shape) + 63) / 64 * 64;
+  void *block = std::aligned_alloc(64, padded ? padded : 64);
   if (!block)
     fail(ESPALIER_OUT_OF_MEMORY, "no memory for a tensor of shape %s",
          shapeString(shape, dtype).c_str());
@@ -79,8 +88,22 @@ Tensor Tensor::uninitialized(uint32_t dtype, std::vector<int64_t> shape) {
 }
 
 Tensor Tensor::zeros(uint32_t dtype, std::vector<int64_t> shape) {
-  Tensor tensor = uninitialized(dtype, std::move(shape));
-  std::memset(tensor.mutableData(), 0, tensor.bytes());
+  // The system's pages are zeros, and take no memory before they are touched.
+  constexpr int64_t kLarge = 1 << 20;
+  int64_t bytes = bytesOf(dtype, shape);
+  if (bytes < kLarge) {
+    Tensor tensor = uninitialized(dtype, std::move(shape));
+    std::memset(tensor.mutableData(), 0, tensor.bytes());
+    return tensor;
+  }
+  std::string what = "a tensor of shape " + shapeString(shape, dtype);
+  auto pages =
+      std::make_shared<Pages>(bytes, Pages::Access::ReadWrite, what.c_str());
+  Tensor tensor;
+  tensor.dtype = dtype;
+  tensor.shape = std::move(shape);
+  tensor.data = pages->data();
+  tensor.owner = std::shared_ptr<const void>(pages, pages->data());
   return tensor;
 }
 

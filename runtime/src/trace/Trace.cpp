@@ -27,7 +27,22 @@ void Trace::append(const std::vector<TraceEvent> &more, int64_t droppedBefore) {
   dropped += droppedBefore + (int64_t)(more.size() - taken);
 }
 
+void Trace::appendDevice(const char *device,
+                         const std::vector<DeviceEvent> &moreEvents,
+                         const std::vector<MemorySample> &samples) {
+  auto append = [&](auto &to, const auto &more) {
+    size_t taken = std::min(kMaxEvents - to.size(), more.size());
+    to.insert(to.end(), more.begin(), more.begin() + taken);
+    dropped += (int64_t)(more.size() - taken);
+  };
+  deviceName = device;
+  append(deviceEvents, moreEvents);
+  append(memory, samples);
+}
+
 void Trace::clear() {
+  deviceEvents.clear();
+  memory.clear();
   events.clear();
   events.shrink_to_fit();
   dropped = 0;
@@ -50,6 +65,38 @@ static std::string quoted(const char *text) {
       out += (char)c;
   }
   return out + '"';
+}
+
+/// The device's process: names first, then events, then the memory.
+std::string Trace::deviceEventsText() const {
+  static const char *const lanes[kLanes] = {"compute", "to host", "to device"};
+  if (deviceEvents.empty() && memory.empty())
+    return "";
+  int64_t origin = INT64_MAX;
+  for (const DeviceEvent &event : deviceEvents)
+    origin = std::min(origin, event.begin);
+  for (const MemorySample &sample : memory)
+    origin = std::min(origin, sample.at);
+  std::string text = format(",\n{\"name\":\"process_name\",\"ph\":\"M\","
+                            "\"pid\":2,\"args\":{\"name\":%s}}",
+                            quoted(deviceName.c_str()).c_str());
+  for (int lane = 0; lane < kLanes; ++lane)
+    text += format(",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":2,"
+                   "\"tid\":%d,\"args\":{\"name\":\"%s\"}}",
+                   lane, lanes[lane]);
+  for (const DeviceEvent &event : deviceEvents)
+    text += format(",\n{\"name\":%s,\"cat\":\"%s\",\"ph\":\"X\",\"pid\":2,"
+                   "\"tid\":%d,\"ts\":%s,\"dur\":%s}",
+                   quoted(event.name).c_str(), lanes[(int)event.lane],
+                   (int)event.lane, microseconds(event.begin - origin).c_str(),
+                   microseconds(event.end - event.begin).c_str());
+  for (const MemorySample &sample : memory)
+    text += format(",\n{\"name\":\"memory\",\"ph\":\"C\",\"pid\":2,"
+                   "\"ts\":%s,\"args\":{\"device bytes\":%lld,"
+                   "\"host bytes\":%lld}}",
+                   microseconds(sample.at - origin).c_str(),
+                   (long long)sample.deviceBytes, (long long)sample.hostBytes);
+  return text;
 }
 
 void Trace::write(const std::string &path) const {
@@ -77,7 +124,11 @@ void Trace::write(const std::string &path) const {
       text.clear();
     }
   }
-  file.write(text + "\n]}\n");
+  std::string device = deviceEventsText();
+  // Without events before it, it begins the list.
+  file.write(text +
+             (events.empty() ? device.substr(device.empty() ? 0 : 1) : device));
+  file.write("\n]}\n");
   file.commit();
 }
 

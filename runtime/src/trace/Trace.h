@@ -5,11 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A timeline of steps, and its file in the Chrome trace format.
+// A timeline of steps, and its file in the Chrome trace format. Where a device
+// has a memory plan, the curve of its memory is there, too, and what each of
+// its lanes did if it has a clock of its own.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_TRACE_TRACE_H
 #define ESPALIER_TRACE_TRACE_H
+
+#include "device/Device.h"
 
 #include <cstdint>
 #include <string>
@@ -29,6 +33,13 @@ struct TraceEvent {
   uint32_t thread;
 };
 
+/// How much memory was in use at a time of the device's clock.
+struct MemorySample {
+  int64_t at;
+  int64_t deviceBytes;
+  int64_t hostBytes;
+};
+
 /// Not safe to share between threads; its owner locks.
 class Trace {
 public:
@@ -37,13 +48,22 @@ public:
   static constexpr size_t kMaxEvents = 1 << 20;
 
   void append(const std::vector<TraceEvent> &more, int64_t droppedBefore);
+  /// What happened on a device, by its own clock: a process of its own, with a
+  /// thread for each lane and the memory in use.
+  void appendDevice(const char *device, const std::vector<DeviceEvent> &events,
+                    const std::vector<MemorySample> &samples);
   void clear();
   const std::vector<TraceEvent> &all() const { return events; }
   /// Writes the file atomically.
   void write(const std::string &path) const;
 
 private:
+  std::string deviceEventsText() const;
+
   std::vector<TraceEvent> events;
+  std::string deviceName;
+  std::vector<DeviceEvent> deviceEvents;
+  std::vector<MemorySample> memory;
   int64_t dropped = 0;
 };
 

@@ -59,7 +59,6 @@ void Executor::run(const std::vector<char> &streams, StreamQueue &queue) {
   runPhases(next, (uint32_t)program.phases.size());
 }
 
-/// Runs phases [first, last), one after another.
 void Executor::runPhases(uint32_t first, uint32_t last) {
   for (uint32_t p = first; p < last;) {
     const Program::Phase &phase = program.phases[p];

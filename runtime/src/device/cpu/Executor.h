@@ -110,6 +110,8 @@ public:
 
   /// `streams` says of each of the program's streams whether it is run as one.
   void run(const std::vector<char> &streams, StreamQueue &queue);
+  /// Runs phases [first, last), one after another.
+  void runPhases(uint32_t first, uint32_t last);
 
 private:
   struct Blocks;
@@ -122,7 +124,6 @@ private:
   /// The columns of a product are never cut finer than this.
   static constexpr int64_t kMinPartColumns = 64;
 
-  void runPhases(uint32_t first, uint32_t last);
   void runTasks(const Program::Phase &first, const Schedule &schedule);
   void runStream(const Stream &stream, StreamQueue &queue);
   void runStreamItem(Worker &worker, const Stream &stream,

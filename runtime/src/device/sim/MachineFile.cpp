@@ -1,0 +1,155 @@
+//===- MachineFile.cpp ----------------------------------------------------===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "device/sim/MachineFile.h"
+
+#include "io/File.h"
+#include "io/Json.h"
+#include "support/Error.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace espalier {
+
+using nlohmann::json;
+
+namespace {
+/// Looks for keys in a machine's file.
+class MachineReader {
+public:
+  MachineReader(std::string_view text, const std::string &path) : path(path) {
+    try {
+      root = parseJson(text).root;
+    } catch (const JsonError &error) {
+      fail(ESPALIER_MALFORMED, "%s: byte %zu: %s", path.c_str(), error.offset,
+           error.what());
+    }
+  }
+
+  Machine read();
+
+private:
+  [[noreturn]] void wrong(const std::string &what) const {
+    fail(ESPALIER_MALFORMED, "%s: this is not the description of a machine: %s",
+         path.c_str(), what.c_str());
+  }
+  const json &only(const char *key) const;
+  double number(const json &object, const char *where, const char *key,
+                bool isRequired) const;
+  double size(const json &value, const std::string &where) const;
+  int64_t bytes(const json &object, const char *where, const char *key) const;
+
+  const std::string &path;
+  json root;
+};
+} // namespace
+
+/// The one element of an array of the outermost object.
+const json &MachineReader::only(const char *key) const {
+  auto found = root.find(key);
+  if (found == root.end() || !found->is_array() || found->size() != 1 ||
+      !found->front().is_object())
+    wrong(format("'%s' is not an array of one object", key));
+  return found->front();
+}
+
+/// The bytes of a number, or of a text such as "12GiB".
+double MachineReader::size(const json &value, const std::string &where) const {
+  double number = NAN, unit = 0;
+  if (value.is_number()) {
+    number = value.get<double>();
+    unit = 1;
+  } else if (value.is_string()) {
+    const std::string &text = value.get_ref<const std::string &>();
+    const char *end = text.data() + text.size();
+    auto [rest, error] = std::from_chars(text.data(), end, number);
+    std::string_view name(rest, (size_t)(end - rest));
+    while (!name.empty() && name.front() == ' ')
+      name.remove_prefix(1);
+    static const struct {
+      const char *name;
+      double bytes;
+    } units[] = {{"", 1},         {"B", 1},         {"kB", 1e3},
+                 {"KB", 1e3},     {"MB", 1e6},      {"GB", 1e9},
+                 {"TB", 1e12},    {"KiB", 0x1p10},  {"MiB", 0x1p20},
+                 {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+    for (const auto &known : units)
+      if (error == std::errc() && name == known.name)
+        unit = known.bytes;
+  }
+  double result = number * unit;
+  if (unit == 0 || !(result >= 0 && result < 0x1p62))
+    wrong(where + " is not a number of bytes, such as 1073741824 or \"1GiB\"");
+  return result;
+}
+
+double MachineReader::number(const json &object, const char *where,
+                             const char *key, bool isRequired) const {
+  std::string place = format("%s of %s", key, where);
+  auto found = object.find(key);
+  if (found == object.end()) {
+    if (isRequired)
+      wrong(place + " is missing");
+    return 0;
+  }
+  if (!std::string_view(key).compare("bytes_per_second"))
+    return size(*found, place);
+  double value = found->is_number() ? found->get<double>() : NAN;
+  if (!(value >= 0 && std::isfinite(value)))
+    wrong(place + " is not a number that is not negative");
+  return value;
+}
+
+int64_t MachineReader::bytes(const json &object, const char *where,
+                             const char *key) const {
+  auto found = object.find(key);
+  if (found == object.end())
+    wrong(format("%s of %s is missing", key, where));
+  return (int64_t)std::nearbyint(
+      size(*found, format("%s of %s", key, where)));
+}
+
+Machine MachineReader::read() {
+  if (!root.is_object())
+    wrong("it is no object");
+  Machine machine;
+  auto name = root.find("name");
+  if (name != root.end() && name->is_string())
+    machine.name = name->get<std::string>();
+  const json &device = only("devices"), &link = only("links");
+  machine.memoryBytes = bytes(device, "the device", "memory");
+  machine.flopsPerSecond =
+      number(device, "the device", "flops_per_second", true);
+  machine.bytesPerSecond =
+      number(device, "the device", "bytes_per_second", true);
+  machine.launchSeconds = number(device, "the device", "launch_seconds", false);
+  machine.linkBytesPerSecond =
+      number(link, "the link", "bytes_per_second", true);
+  machine.linkLatencySeconds =
+      number(link, "the link", "latency_seconds", false);
+  auto duplex = link.find("duplex");
+  if (duplex != link.end()) {
+    if (*duplex != "full" && *duplex != "half")
+      wrong("duplex of the link is neither \"full\" nor \"half\"");
+    machine.fullDuplex = *duplex == "full";
+  }
+  auto host = root.find("host");
+  if (host == root.end() || !host->is_object())
+    wrong("'host' is not an object");
+  machine.hostMemoryBytes = bytes(*host, "the host", "memory");
+  return machine;
+}
+
+Machine parseMachine(std::string_view text, const std::string &path) {
+  return MachineReader(text, path).read();
+}
+
+Machine readMachine(const std::string &path) {
+  return parseMachine(readFile(path), path);
+}
+
+} // namespace espalier
