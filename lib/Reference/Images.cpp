@@ -20,8 +20,7 @@ using namespace espalier;
 using namespace espalier::reference;
 
 static Array zerosOf(Value value) {
-  return Array::zeros(
-      cast<RankedTensorType>(value.getType()).getShape().vec());
+  return Array::zeros(cast<RankedTensorType>(value.getType()).getShape().vec());
 }
 
 static int64_t numberOf(ArrayAttr numbers, unsigned index) {
@@ -110,8 +109,8 @@ Array reference::conv2dWeightAdjoint(nn::Conv2dWeightAdjointOp op,
 /// which has the shape `pooled`, with the y and x of its elements in the image,
 /// row by row.
 template <typename Op, typename Visit>
-static void forEachWindow(Op op, const Array &images,
-                          ArrayRef<int64_t> pooled, Visit visit) {
+static void forEachWindow(Op op, const Array &images, ArrayRef<int64_t> pooled,
+                          Visit visit) {
   for (int64_t n = 0; n != pooled[0]; ++n)
     for (int64_t c = 0; c != pooled[1]; ++c)
       for (int64_t i = 0; i != pooled[2]; ++i)
@@ -194,8 +193,7 @@ Array reference::avgPool2dAdjoint(nn::AvgPool2dAdjointOp op,
   Array result = zerosOf(op.getResult());
   forEachWindow(op, result, adjoint.shape,
                 [&](int64_t n, int64_t c, int64_t i, int64_t j, Places places) {
-                  double share =
-                      at(adjoint, n, c, i, j) / divisor(op, places);
+                  double share = at(adjoint, n, c, i, j) / divisor(op, places);
                   for (auto [y, x] : places)
                     at(result, n, c, y, x) += share;
                 });
@@ -296,8 +294,8 @@ SmallVector<ArrayPtr> reference::batchNormAdjoint(nn::BatchNormAdjointOp op,
     int64_t c = channelOf(input, index);
     double centred = d - ofShift.data[c] / count -
                      normal(index, c) * ofScale.data[c] / count;
-    d = scale.data[c] *
-        reciprocalDeviation(variance.data[c], op.getEpsilon()) * centred;
+    d = scale.data[c] * reciprocalDeviation(variance.data[c], op.getEpsilon()) *
+        centred;
   }
   return {share(std::move(ofInput)), share(std::move(ofScale)),
           share(std::move(ofShift))};
@@ -320,14 +318,15 @@ static void forEachResponse(const Array &images, int64_t size, Visit visit) {
 template <typename Op> static Array responseBase(Op op, const Array &input) {
   double alpha = op.getAlpha().convertToDouble() / (double)op.getSize();
   Array base = Array::zeros(input.shape);
-  forEachResponse(
-      input, op.getSize(),
-      [&](int64_t n, int64_t c, int64_t y, int64_t x, auto others) {
-        double sum = 0;
-        for (int64_t other : others)
-          sum += at(input, n, other, y, x) * at(input, n, other, y, x);
-        at(base, n, c, y, x) = op.getBias().convertToDouble() + alpha * sum;
-      });
+  forEachResponse(input, op.getSize(),
+                  [&](int64_t n, int64_t c, int64_t y, int64_t x, auto others) {
+                    double sum = 0;
+                    for (int64_t other : others)
+                      sum +=
+                          at(input, n, other, y, x) * at(input, n, other, y, x);
+                    at(base, n, c, y, x) =
+                        op.getBias().convertToDouble() + alpha * sum;
+                  });
   return base;
 }
 

@@ -35,8 +35,7 @@ template <typename Op> struct Like {
   OpBuilder &builder;
   Op op;
 
-  template <typename Other>
-  Value build(Type type, Value left, Value right) {
+  template <typename Other> Value build(Type type, Value left, Value right) {
     return Other::create(builder, op.getLoc(), type, left, right,
                          op.getStridesAttr(), op.getPaddingAttr(),
                          op.getDilationsAttr(), op.getGroupsAttr());
@@ -54,8 +53,8 @@ void Conv2dOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
   Value d = adjoints.of(getResult());
   Like<Conv2dOp> like{builder, *this};
   if (adjoints.wants(getInput()))
-    adjoints.add(getInput(), like.build<Conv2dTransposeOp>(
-                                 getInput().getType(), d, getWeight()));
+    adjoints.add(getInput(), like.build<Conv2dTransposeOp>(getInput().getType(),
+                                                           d, getWeight()));
   if (adjoints.wants(getWeight()))
     adjoints.add(getWeight(), like.build<Conv2dWeightAdjointOp>(
                                   getWeight().getType(), getInput(), d));
@@ -79,8 +78,8 @@ void Conv2dWeightAdjointOp::buildAdjoint(OpBuilder &builder,
   Value d = adjoints.of(getResult());
   Like<Conv2dWeightAdjointOp> like{builder, *this};
   if (adjoints.wants(getInput()))
-    adjoints.add(getInput(), like.build<Conv2dTransposeOp>(
-                                 getInput().getType(), getAdjoint(), d));
+    adjoints.add(getInput(), like.build<Conv2dTransposeOp>(getInput().getType(),
+                                                           getAdjoint(), d));
   if (adjoints.wants(getAdjoint()))
     adjoints.add(getAdjoint(),
                  like.convolve(getAdjoint().getType(), getInput(), d));
@@ -101,22 +100,20 @@ void MaxPool2dOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
 
 void AvgPool2dOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
   if (adjoints.wants(getInput()))
-    adjoints.add(getInput(),
-                 AvgPool2dAdjointOp::create(
-                     builder, getLoc(), getInput().getType(),
-                     adjoints.of(getResult()), getWindowAttr(),
-                     getStridesAttr(), getPaddingAttr(), getCeilModeAttr(),
-                     getCountPaddingAttr()));
+    adjoints.add(getInput(), AvgPool2dAdjointOp::create(
+                                 builder, getLoc(), getInput().getType(),
+                                 adjoints.of(getResult()), getWindowAttr(),
+                                 getStridesAttr(), getPaddingAttr(),
+                                 getCeilModeAttr(), getCountPaddingAttr()));
 }
 
 void AvgPool2dAdjointOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
   if (adjoints.wants(getAdjoint()))
-    adjoints.add(
-        getAdjoint(),
-        AvgPool2dOp::create(builder, getLoc(), getAdjoint().getType(),
-                            adjoints.of(getResult()), getWindowAttr(),
-                            getStridesAttr(), getPaddingAttr(),
-                            getCeilModeAttr(), getCountPaddingAttr()));
+    adjoints.add(getAdjoint(),
+                 AvgPool2dOp::create(builder, getLoc(), getAdjoint().getType(),
+                                     adjoints.of(getResult()), getWindowAttr(),
+                                     getStridesAttr(), getPaddingAttr(),
+                                     getCeilModeAttr(), getCountPaddingAttr()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,9 +165,9 @@ void BatchNormOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
   Value x = getInput();
   if (Value d = adjoints.of(getResult())) {
     Type channels = getScale().getType();
-    auto all = BatchNormAdjointOp::create(
-        builder, loc, x.getType(), channels, channels, x, getScale(), getMean(),
-        getVariance(), d, getEpsilonAttr());
+    auto all = BatchNormAdjointOp::create(builder, loc, x.getType(), channels,
+                                          channels, x, getScale(), getMean(),
+                                          getVariance(), d, getEpsilonAttr());
     adjoints.add(x, all.getInputAdjoint());
     adjoints.add(getScale(), all.getScaleAdjoint());
     adjoints.add(getShift(), all.getShiftAdjoint());
@@ -219,9 +216,9 @@ void BatchNormInferenceOp::buildAdjoint(OpBuilder &builder,
   if (adjoints.wants(getVariance())) {
     Value variance =
         a.plus(getVariance(), a.number(getEpsilon().convertToDouble()));
-    adjoints.add(getVariance(),
-                 a.over(a.times(a.number(-0.5), a.times(scale, ofScale)),
-                        variance));
+    adjoints.add(
+        getVariance(),
+        a.over(a.times(a.number(-0.5), a.times(scale, ofScale)), variance));
   }
 }
 
@@ -262,8 +259,8 @@ void PadOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
     sizes.push_back(builder.getIndexAttr(extent));
     strides.push_back(builder.getIndexAttr(1));
   }
-  adjoints.add(getInput(), tensor::ExtractSliceOp::create(
-                               builder, getLoc(), type,
-                               adjoints.of(getResult()), offsets, sizes,
-                               strides));
+  adjoints.add(getInput(),
+               tensor::ExtractSliceOp::create(builder, getLoc(), type,
+                                              adjoints.of(getResult()), offsets,
+                                              sizes, strides));
 }

@@ -41,9 +41,9 @@ static int64_t convolutionFlops(RankedTensorType result,
                                 RankedTensorType weight) {
   // Each element is a sum over a window of the input's channels in its group.
   int64_t output = weight.getDimSize(0);
-  return output == 0 ? 0
-                     : 2 * result.getNumElements() *
-                           (weight.getNumElements() / output);
+  return output == 0
+             ? 0
+             : 2 * result.getNumElements() * (weight.getNumElements() / output);
 }
 
 int64_t Conv2dOp::getFlops() {

@@ -116,9 +116,8 @@ static FailureOr<RankedTensorType> inferConvolution(MaybeLocation loc,
   if (of.groups < 1 || channels % of.groups != 0 ||
       channels / of.groups != weight.getDimSize(1) ||
       weight.getDimSize(0) % of.groups != 0)
-    return emitOptionalError(loc,
-                             "[C3] expects a weight of O x ", channels, " / ",
-                             of.groups,
+    return emitOptionalError(loc, "[C3] expects a weight of O x ", channels,
+                             " / ", of.groups,
                              " x height x width, where the groups divide both "
                              "numbers of channels, but got ",
                              weight);
@@ -132,18 +131,18 @@ static FailureOr<RankedTensorType> inferConvolution(MaybeLocation loc,
     int64_t extent = input.getDimSize(2 + dim);
     if (!windows.fits(extent, dim))
       return emitOptionalError(
-          loc, "[C4] expects a window that fits into the padded image, but got ",
-          windows.reach(dim), " elements ", dim == 0 ? "high" : "wide",
-          " of ", weight, " in ",
-          extent + (*padding)[dim] + (*padding)[dim + 2], " of ", input);
+          loc,
+          "[C4] expects a window that fits into the padded image, but got ",
+          windows.reach(dim), " elements ", dim == 0 ? "high" : "wide", " of ",
+          weight, " in ", extent + (*padding)[dim] + (*padding)[dim + 2],
+          " of ", input);
     shape.push_back(windows.count(extent, dim));
   }
   return RankedTensorType::get(shape, input.getElementType());
 }
 
 LogicalResult Conv2dOp::inferReturnTypes(MLIRContext *context,
-                                         MaybeLocation loc,
-                                         Adaptor adaptor,
+                                         MaybeLocation loc, Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
   Type weightType = adaptor.getWeight().getType();
   Properties of = propertiesOf<Conv2dOp>(context, loc, adaptor);
@@ -243,8 +242,7 @@ static FailureOr<RankedTensorType> inferPool(MaybeLocation loc, const Pool &of,
     return emitOptionalError(loc,
                              "[C1] expects a window of two sizes and two "
                              "strides of at least 1, but got ",
-                             text(of.window), " and ",
-                             text(of.strides));
+                             text(of.window), " and ", text(of.strides));
   if (!padding)
     return emitOptionalError(
         loc, "[C1] expects four paddings of at least 0, but got ",
@@ -256,12 +254,12 @@ static FailureOr<RankedTensorType> inferPool(MaybeLocation loc, const Pool &of,
       return emitOptionalError(loc,
                                "[C2] expects paddings less than the window, "
                                "but got ",
-                               text(of.padding), " and ",
-                               text(of.window));
+                               text(of.padding), " and ", text(of.window));
     int64_t extent = input.getDimSize(2 + dim);
     if (extent == 0 || !windows.fits(extent, dim))
       return emitOptionalError(
-          loc, "[C3] expects a window that fits into the padded image, but got ",
+          loc,
+          "[C3] expects a window that fits into the padded image, but got ",
           (*size)[dim], " elements ", dim == 0 ? "high" : "wide", " in ",
           extent + (*padding)[dim] + (*padding)[dim + 2], " of ", input);
     shape.push_back(windows.count(extent, dim));
@@ -274,9 +272,9 @@ template <typename Op, typename Adaptor>
 static LogicalResult inferPool(MLIRContext *context, MaybeLocation loc,
                                Adaptor adaptor, SmallVectorImpl<Type> &types) {
   auto of = propertiesOf<Op>(context, loc, adaptor);
-  auto type = inferPool(
-      loc, {of.window, of.strides, of.padding, bool(of.ceil_mode)},
-      adaptor.getInput().getType());
+  auto type =
+      inferPool(loc, {of.window, of.strides, of.padding, bool(of.ceil_mode)},
+                adaptor.getInput().getType());
   if (failed(type))
     return failure();
   types.push_back(*type);
@@ -346,8 +344,7 @@ static LogicalResult checkPerChannel(MaybeLocation loc, RankedTensorType images,
                                      Type type) {
   if (type == perChannel(images))
     return success();
-  return emitOptionalError(loc,
-                           "[C1] expects one number for each channel of ",
+  return emitOptionalError(loc, "[C1] expects one number for each channel of ",
                            images, ", ", perChannel(images), ", but got ",
                            type);
 }
