@@ -38,6 +38,7 @@ void espalier::registerAllDialects(DialectRegistry &registry) {
                   ub::UBDialect, mlir::vector::VectorDialect>();
   nn::registerBatchableUpstreamOps(registry);
   nn::registerDifferentiableUpstreamOps(registry);
+  nn::registerLayerUpstreamOps(registry);
 }
 
 void espalier::registerAllPasses() {
