@@ -102,7 +102,7 @@ public:
 
   std::optional<Plan> plan(int64_t budget) {
     // Everything stays, if it fits.
-    if (live.peakBytes <= budget) {
+    if (live.peakBytes - options.alignment < budget) {
       Attempt attempt = attemptOf({unlimited, unlimited, 0, nullptr});
       assignOffsets(attempt.plan, budget, options.alignment);
       if (attempt.plan.arenaBytes <= budget)
@@ -348,11 +348,16 @@ espalier::planning::planMemory(const Graph &graph, const Machine &machine,
       options.budget < 0 ? machine.device.memoryBytes : options.budget;
   Planner planner(graph, machine, options);
   std::optional<Plan> plan = planner.plan(budget);
+  if (!plan) {
+    // What fits less fits more.
+    report.smallestBudget = planner.smallest();
+    if (report.smallestBudget >= 0 && report.smallestBudget <= budget)
+      plan = planner.plan(report.smallestBudget);
+  }
   if (plan) {
     planner.describe(*plan, report);
     return plan;
   }
-  report.smallestBudget = planner.smallest();
   planner.describeFailure(report);
   error = "no plan for " + std::to_string(budget) +
           " bytes on the device; the smallest budget that one was found for is " +
