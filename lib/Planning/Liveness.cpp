@@ -128,7 +128,7 @@ private:
         graph.tensors[home].kind == TensorKind::parameter ||
         live.last[storage] != step)
       return;
-    if (graph.tensors[output].bytes > live.homeBytes[home])
+    if (graph.tensors[output].bytes > graph.tensors[input].bytes)
       return;
     if (takenAt.empty())
       takenAt.assign(graph.tensors.size(), -1);

@@ -633,8 +633,10 @@ private:
       output.isScratch =
           again && s != wanted && (output.oldStay >= 0 || state[s].onHost);
       if (options.inPlace && i < op.inPlace.size() && op.inPlace[i] >= 0) {
-        TensorId x = in.storage[op.inputs[op.inPlace[i]]];
-        if (mayTakeOver(x, again) && readsOnce(op, x) && heldBytes(state[x].stay) >= in.bytes[s] &&
+        TensorId read = op.inputs[op.inPlace[i]];
+        TensorId x = in.storage[read];
+        if (mayTakeOver(x, again) && readsOnce(op, x) &&
+            graph.tensors[t].bytes <= graph.tensors[read].bytes &&
             std::find(taken.begin(), taken.end(), x) == taken.end()) {
           taken.push_back(x);
           output.from = state[x].stay;

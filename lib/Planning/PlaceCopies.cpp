@@ -368,7 +368,10 @@ private:
       owner.last = std::max(owner.last, last);
       for (auto [tensor, id] : buffers[i]) {
         Buffer &buffer = plan.buffers[id];
-        if (toTheEnd && graph.tensors[tensor].kind == TensorKind::output)
+        bool isUpdate = graph.tensors[tensor].viewOf < 0 &&
+                        in.storage[tensor] != tensor;
+        if (toTheEnd &&
+            (isUpdate || graph.tensors[tensor].kind == TensorKind::output))
           buffer.last = lastStep;
       }
     }
@@ -414,7 +417,7 @@ private:
       BufferId buffer = bufferOf(stay, op.outputs[i]);
       if (buffer < 0)
         buffer = addBuffer(stay, op.outputs[i], number,
-                           stayOf(stay).takesOver >= 0
+                           buffers[stay].empty() && stayOf(stay).takesOver >= 0
                                ? step.inputs[op.inPlace[i]]
                                : -1);
       step.outputs.push_back(buffer);

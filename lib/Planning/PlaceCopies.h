@@ -43,6 +43,15 @@ struct Duration {
 };
 Duration durationOf(const WalkInput &input, const Plan &plan);
 
+struct PlanMemoryReport;
+/// Offsets and the arena's bytes. A packing within `capacity` is good enough.
+void packPlan(Plan &plan, int64_t capacity, int64_t alignment);
+/// The busiest step's bytes, and its number.
+int64_t loadOf(const Plan &plan, int64_t alignment, int32_t *busiest = nullptr);
+/// Its bytes, time, transfers and recomputation.
+void describePlan(const WalkInput &input, const Plan &plan, int64_t alignment,
+                  PlanMemoryReport &report);
+
 } // namespace espalier::planning
 
 #endif // ESPALIER_LIB_PLANNING_PLACECOPIES_H

@@ -9,7 +9,6 @@
 
 #include "PlaceCopies.h"
 
-#include "espalier/Planning/AssignBuffers.h"
 #include "espalier/Planning/Liveness.h"
 #include "espalier/Planning/OrderOperators.h"
 
@@ -19,72 +18,6 @@
 using namespace espalier::planning;
 
 static constexpr int64_t unlimited = INT64_MAX / 4;
-
-/// Offsets and the arena's bytes, of a plan that makes sense.
-static void assignOffsets(Plan &plan, int64_t capacity, int64_t alignment) {
-  std::vector<BufferId> owner(plan.buffers.size());
-  std::vector<BufferInterval> intervals(plan.buffers.size());
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const Buffer &buffer = plan.buffers[i];
-    owner[i] = buffer.sharesWith < 0 ? BufferId(i) : owner[buffer.sharesWith];
-    BufferInterval &interval = intervals[owner[i]];
-    if (owner[i] == BufferId(i))
-      interval = {buffer.first, buffer.last + 1, buffer.bytes, alignment};
-    interval.lower = std::min<int64_t>(interval.lower, buffer.first);
-    interval.upper = std::max<int64_t>(interval.upper, buffer.last + 1);
-  }
-  std::vector<size_t> workspaceOf;
-  for (size_t s = 0; s < plan.steps.size(); ++s)
-    if (plan.steps[s].workspaceBytes > 0) {
-      workspaceOf.push_back(s);
-      intervals.push_back({int64_t(s), int64_t(s) + 1,
-                           plan.steps[s].workspaceBytes, alignment});
-    }
-  AssignBuffersOptions options;
-  options.capacity = capacity;
-  options.searchSteps = intervals.size() > 20000 ? 0 : 400000;
-  BufferAssignment assignment = assignBuffers(intervals, options);
-  plan.arenaBytes = 0;
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    Buffer &buffer = plan.buffers[i];
-    buffer.offset = assignment.offsets[owner[i]];
-    if (buffer.bytes > 0)
-      plan.arenaBytes =
-          std::max(plan.arenaBytes, buffer.offset + buffer.bytes);
-  }
-  for (size_t i = 0; i < workspaceOf.size(); ++i) {
-    Step &step = plan.steps[workspaceOf[i]];
-    step.workspaceOffset = assignment.offsets[plan.buffers.size() + i];
-    plan.arenaBytes =
-        std::max(plan.arenaBytes, step.workspaceOffset + step.workspaceBytes);
-  }
-}
-
-/// The busiest step's bytes.
-static int64_t loadOf(const Plan &plan, int64_t alignment) {
-  std::vector<int64_t> change(plan.steps.size() + 1, 0);
-  auto rounded = [&](int64_t bytes) {
-    return (bytes + alignment - 1) / alignment * alignment;
-  };
-  std::vector<BufferId> owner(plan.buffers.size());
-  std::vector<int32_t> last(plan.buffers.size());
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const Buffer &buffer = plan.buffers[i];
-    owner[i] = buffer.sharesWith < 0 ? BufferId(i) : owner[buffer.sharesWith];
-    last[owner[i]] = std::max(last[owner[i]], buffer.last);
-  }
-  for (size_t i = 0; i < plan.buffers.size(); ++i)
-    if (owner[i] == BufferId(i)) {
-      change[plan.buffers[i].first] += rounded(plan.buffers[i].bytes);
-      change[last[i] + 1] -= rounded(plan.buffers[i].bytes);
-    }
-  int64_t load = 0, most = 0;
-  for (size_t s = 0; s < plan.steps.size(); ++s) {
-    load += change[s];
-    most = std::max(most, load + rounded(plan.steps[s].workspaceBytes));
-  }
-  return most;
-}
 
 namespace {
 class Planner {
@@ -98,42 +31,34 @@ public:
     liveness.inPlace = options.inPlace;
     liveness.alignment = options.alignment;
     live = analyzeLiveness(graph, order, liveness);
+    thorough = isLarge() ? Effort{{0.9}, {0.2}, 1, 4}
+                         : Effort{{1, 0.97, 0.93, 0.87, 0.8}, {0.02, 0.2, 1}, 6, 40};
   }
 
   std::optional<Plan> plan(int64_t budget) {
     // Everything stays, if it fits.
-    if (live.peakBytes <= budget) {
+    if (live.peakBytes - options.alignment < budget) {
       Attempt attempt = attemptOf({unlimited, unlimited, 0, nullptr});
-      assignOffsets(attempt.plan, budget, options.alignment);
+      packPlan(attempt.plan, budget, options.alignment);
       if (attempt.plan.arenaBytes <= budget)
         return std::move(attempt.plan);
     }
-    return search(budget);
+    if (isLarge())
+      return search(budget, thorough);
+    climb();
+    const Attempt *best = nullptr;
+    for (const Attempt &rung : ladder)
+      if (rung.plan.arenaBytes <= budget && (!best || isBetter(rung, *best)))
+        best = &rung;
+    if (best)
+      return best->plan;
+    return search(budget, thorough);
   }
 
   void describe(const Plan &plan, PlanMemoryReport &report) const {
     report.baselineBytes = live.baselineBytes;
     report.livenessBytes = live.peakBytes;
-    report.lowerBoundBytes = loadOf(plan, options.alignment);
-    Duration duration = durationOf(input, plan);
-    report.seconds = duration.seconds;
-    report.transferBytes = duration.transferBytes;
-    report.secondsUnlimited = input.startTime.back();
-    std::vector<bool> ran(graph.operators.size(), false);
-    report.recomputedOperators = 0;
-    report.recomputedFlops = 0;
-    for (const Step &step : plan.steps) {
-      if (step.kind != Step::Kind::compute)
-        continue;
-      const Operator &op = graph.operators[step.op];
-      bool isView = !op.outputs.empty() &&
-                    graph.tensors[op.outputs.front()].viewOf >= 0;
-      if (ran[step.op] && !isView) {
-        ++report.recomputedOperators;
-        report.recomputedFlops += op.flops;
-      }
-      ran[step.op] = true;
-    }
+    describePlan(input, plan, options.alignment, report);
   }
 
   /// What an operator that does not fit needs.
@@ -152,6 +77,8 @@ public:
   /// By bisection, as far as that is quick.
   int64_t smallest() {
     int64_t high = std::max<int64_t>(live.peakBytes, options.alignment);
+    for (const Attempt &rung : ladder)
+      high = std::min(high, rung.plan.arenaBytes);
     while (!plan(high)) {
       if (high > 4 * live.peakBytes)
         return -1;
@@ -162,7 +89,7 @@ public:
       low = std::max(low, leastBytes(op));
     if (low < high && plan(low))
       return low;
-    int rounds = graph.operators.size() > 20000 ? 4 : 24;
+    int rounds = isLarge() ? 4 : 24;
     for (; rounds > 0 && high - low > std::max<int64_t>(options.alignment,
                                                         high / 2000);
          --rounds) {
@@ -250,31 +177,65 @@ private:
     return a.transferBytes < b.transferBytes;
   }
 
-  std::optional<Plan> search(int64_t budget) {
+  /// How hard to look for a plan.
+  struct Effort {
+    std::vector<double> rooms;
+    std::vector<double> prices;
+    int stallRounds;
+    int packings;
+  };
+
+  bool isLarge() const { return graph.operators.size() > 4000; }
+
+  /// Plans for budgets that do not depend on the one that is asked for. Whoever
+  /// takes the fastest that fits gets no slower, and no lower peak, by a larger
+  /// budget: what is faster and no higher would have been taken before.
+  void climb() {
+    if (!ladder.empty() || hasClimbed)
+      return;
+    hasClimbed = true;
+    int64_t floor = 0;
+    for (const Operator &op : graph.operators)
+      floor = std::max(floor, leastBytes(op));
+    static const Effort brief = {{1, 0.9}, {0.05, 0.3, 1}, 2, 6};
+    int failures = 0;
+    for (double level = double(live.peakBytes); failures < 2; level *= 0.96) {
+      if (int64_t(level) < floor)
+        break;
+      std::optional<Plan> plan = search(int64_t(level), brief);
+      if (!plan) {
+        ++failures;
+        continue;
+      }
+      failures = 0;
+      Attempt rung;
+      Duration duration = durationOf(input, *plan);
+      rung.fits = true;
+      rung.seconds = duration.seconds;
+      rung.transferBytes = duration.transferBytes;
+      rung.plan = std::move(*plan);
+      ladder.push_back(std::move(rung));
+    }
+  }
+
+  std::optional<Plan> search(int64_t budget, const Effort &effort) {
     failure = {};
     std::vector<Attempt> attempts;
-    bool isLarge = graph.operators.size() > 20000;
-    std::vector<double> rooms = isLarge
-                                    ? std::vector<double>{0.9}
-                                    : std::vector<double>{1, 0.97, 0.93, 0.87, 0.8};
-    std::vector<double> prices = isLarge ? std::vector<double>{0.2}
-                                         : std::vector<double>{0.02, 0.2, 1};
-    for (double room : rooms)
-      for (double price : prices) {
-        Attempt attempt = attemptOf(
-            {int64_t(double(budget) * room), budget, price, nullptr});
-        if (attempt.fits)
-          attempts.push_back(std::move(attempt));
-      }
-    if (attempts.empty()) {
-      Attempt attempt = attemptOf({budget, budget, 0.2, nullptr});
-      if (!attempt.fits)
-        return std::nullopt;
-      attempts.push_back(std::move(attempt));
-    }
+    auto attempt = [&](const Choice &choice) {
+      Attempt made = attemptOf(choice);
+      if (made.fits)
+        attempts.push_back(std::move(made));
+    };
+    for (double room : effort.rooms)
+      for (double price : effort.prices)
+        attempt({int64_t(double(budget) * room), budget, price, nullptr});
+    if (attempts.empty())
+      attempt({budget, budget, 0.2, nullptr});
+    if (attempts.empty())
+      return std::nullopt;
 
     // What waited for the link is worth more than it was thought to be.
-    for (int round = 0; round < (isLarge ? 1 : 6); ++round) {
+    for (int round = 0; round < effort.stallRounds; ++round) {
       const Attempt &best =
           *std::min_element(attempts.begin(), attempts.end(), isBetter);
       Choice choice = best.choice;
@@ -283,28 +244,23 @@ private:
         for (size_t t = 0; t < stalls->size(); ++t)
           (*stalls)[t] = std::max((*stalls)[t], (*choice.stalls)[t]);
       choice.stalls = std::move(stalls);
-      Attempt attempt = attemptOf(choice);
-      if (attempt.fits)
-        attempts.push_back(std::move(attempt));
+      attempt(choice);
     }
 
     // The fastest that can be packed.
-    for (int tries = 0; !attempts.empty() && tries < (isLarge ? 4 : 40);
-         ++tries) {
+    for (int tries = 0; !attempts.empty() && tries < effort.packings; ++tries) {
       auto best = std::min_element(attempts.begin(), attempts.end(), isBetter);
-      Attempt attempt = std::move(*best);
+      Attempt fastest = std::move(*best);
       attempts.erase(best);
-      assignOffsets(attempt.plan, budget, options.alignment);
-      if (attempt.plan.arenaBytes <= budget)
-        return std::move(attempt.plan);
+      packPlan(fastest.plan, budget, options.alignment);
+      if (fastest.plan.arenaBytes <= budget)
+        return std::move(fastest.plan);
       double ratio =
-          double(budget) / double(attempt.plan.arenaBytes) * 0.998;
-      Choice choice = attempt.choice;
+          double(budget) / double(fastest.plan.arenaBytes) * 0.998;
+      Choice choice = fastest.choice;
       choice.walkBudget = int64_t(double(choice.walkBudget) * ratio);
       choice.placeBudget = int64_t(double(choice.placeBudget) * ratio);
-      Attempt tighter = attemptOf(choice);
-      if (tighter.fits)
-        attempts.push_back(std::move(tighter));
+      attempt(choice);
     }
     return std::nullopt;
   }
@@ -315,6 +271,9 @@ private:
   WalkInput input;
   Liveness live;
   WalkFailure failure;
+  Effort thorough;
+  std::vector<Attempt> ladder;
+  bool hasClimbed = false;
 };
 } // namespace
 
@@ -348,11 +307,16 @@ espalier::planning::planMemory(const Graph &graph, const Machine &machine,
       options.budget < 0 ? machine.device.memoryBytes : options.budget;
   Planner planner(graph, machine, options);
   std::optional<Plan> plan = planner.plan(budget);
+  if (!plan) {
+    // What fits less fits more.
+    report.smallestBudget = planner.smallest();
+    if (report.smallestBudget >= 0 && report.smallestBudget <= budget)
+      plan = planner.plan(report.smallestBudget);
+  }
   if (plan) {
     planner.describe(*plan, report);
     return plan;
   }
-  report.smallestBudget = planner.smallest();
   planner.describeFailure(report);
   error = "no plan for " + std::to_string(budget) +
           " bytes on the device; the smallest budget that one was found for is " +

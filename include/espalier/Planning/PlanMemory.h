@@ -56,10 +56,13 @@ struct PlanMemoryReport {
   int64_t recomputedOperators = 0;
   double recomputedFlops = 0;
 
-  /// If the budget is too small: the smallest that a plan was found for, the
-  /// operator that needs the most, and the largest tensors that are there then.
-  int64_t smallestBudget = 0;
+  /// The operator at whose step the plan's peak is.
   std::string peakOperator;
+
+  /// If the budget is too small: the smallest that a plan was found for, and,
+  /// besides the operator that needs the most, the largest tensors that are
+  /// there then.
+  int64_t smallestBudget = 0;
   std::vector<std::pair<std::string, int64_t>> largest;
 };
 
@@ -78,8 +81,11 @@ int64_t smallestBudget(const Graph &graph, const Machine &machine,
 /// what their operators are, whether there is room or not.
 struct PaperPolicy {
   /// Results of convolutions (checkpoints) go to the host after the forward
-  /// layer that follows, and come back one such layer ahead.
+  /// layer that follows.
   bool offload = false;
+  /// They come back while the adjoint of the checkpoint after them runs, as the
+  /// paper says; else as early as they do not raise the peak.
+  bool fetchAhead = false;
   /// Other results of the forward pass are dropped, and computed again.
   enum class Recompute : uint8_t { none, speedCentric, memoryCentric, costAware };
   Recompute recompute = Recompute::none;
