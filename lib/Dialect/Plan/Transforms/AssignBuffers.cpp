@@ -62,6 +62,9 @@ static void shareInPlace(NetworkGraph &network) {
   }
 }
 
+/// A second or so of search, where the fast packers are not good enough.
+static constexpr int64_t kSearchSteps = 1000000;
+
 namespace {
 struct AssignBuffersPass
     : espalier::plan::impl::AssignBuffersPassBase<AssignBuffersPass> {
@@ -74,12 +77,20 @@ struct AssignBuffersPass
     FailureOr<NetworkGraph> network = NetworkGraph::read(function);
     if (failed(network))
       return signalPassFailure();
-    if (inPlace)
-      shareInPlace(*network);
-    std::string error;
-    if (!planning::assignBuffers(network->plan, error)) {
-      function.emitOpError("cannot be planned: ") << error;
-      return signalPassFailure();
+    // A plan within a budget has its places already.
+    auto isPlaced = [](const planning::Buffer &buffer) {
+      return buffer.offset >= 0;
+    };
+    if (!llvm::all_of(network->plan.buffers, isPlaced)) {
+      if (inPlace)
+        shareInPlace(*network);
+      std::string error;
+      planning::AssignBuffersOptions options;
+      options.searchSteps = kSearchSteps;
+      if (!planning::assignBuffers(network->plan, error, options)) {
+        function.emitOpError("cannot be planned: ") << error;
+        return signalPassFailure();
+      }
     }
     if (failed(network->write()))
       return signalPassFailure();
