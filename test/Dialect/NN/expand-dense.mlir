@@ -45,3 +45,11 @@ func.func @nothing_to_do(%x: tensor<8xf32>, %W: tensor<8x4xf32>) -> tensor<4xf32
   %y = nn.matmul %x, %W : tensor<8xf32>, tensor<8x4xf32>
   return %y : tensor<4xf32>
 }
+
+// A batch of static size: a layer of a network.
+// CHECK-LABEL: @static_batch
+func.func @static_batch(%x: tensor<3x8xf32>, %W: tensor<8x4xf32>, %b: tensor<4xf32>) -> tensor<3x4xf32> {
+  // CHECK: nn.dense %{{.*}}, %{{.*}}, %{{.*}} : tensor<3x8xf32>
+  %y = nn.dense %x, %W, %b : tensor<3x8xf32>, tensor<8x4xf32>, tensor<4xf32>
+  return %y : tensor<3x4xf32>
+}

@@ -17,8 +17,10 @@ def ExpandDensePass : Pass<"expand-dense"> {
     the group that follows, and the product goes to a library as it is.
 
     Needs: nothing.
-    Guarantees: no `nn.dense` is left; results are equal bit by bit.
-    Limits: a batch of static size is an error.
+    Guarantees: no `nn.dense` is left over one row, or over rows of dynamic
+    number; results are equal bit by bit. Over a batch of static size it is a
+    layer of a network, and stays.
+    Limits: none.
 
     ```mlir
     %y = nn.dense %x, %W, %b : tensor<8xf32>, tensor<8x4xf32>, tensor<4xf32>
