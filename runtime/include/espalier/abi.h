@@ -467,10 +467,10 @@ typedef struct espalier_graph_desc {
 } espalier_graph_desc;
 
 /* The memory plan of a layered network. A buffer with an offset belongs to the
- * device's memory from its `first_phase` to its `last_phase`; PARAMETER, STATE,
- * INPUT, OUTPUT and CONSTANT buffers with an offset, during the whole run.
- * Those without are in the host's memory, and only OFFLOAD and PREFETCH touch
- * them. */
+ * device's memory from its `first_phase` to its `last_phase`; an OUTPUT buffer
+ * from its `first_phase` to the end; PARAMETER, STATE, INPUT and CONSTANT
+ * buffers with an offset, during the whole run. Those without are in the host's
+ * memory, and only OFFLOAD and PREFETCH touch them. */
 typedef struct espalier_plan {
   /* What the device must have, all buffers and workspaces. */
   int64_t device_bytes;

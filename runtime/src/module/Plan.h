@@ -59,8 +59,11 @@ struct Lifetime {
 };
 inline Lifetime lifetimeOf(const espalier_entry &entry,
                            const espalier_buffer_desc &buffer) {
+  uint32_t last = entry.phase_count ? entry.phase_count - 1 : 0;
+  if (buffer.kind == ESPALIER_BUFFER_OUTPUT)
+    return {buffer.first_phase, last};
   if (isNamedOutside(buffer))
-    return {0, entry.phase_count ? entry.phase_count - 1 : 0};
+    return {0, last};
   return {buffer.first_phase, buffer.last_phase};
 }
 

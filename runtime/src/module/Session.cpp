@@ -590,9 +590,8 @@ void Session::spreadResults(const Context &context, ThreadPool *ours) const {
 void Session::execute(Context &context, ThreadPool *ours) {
   auto makeExecutor = [&] {
     return Executor(program, context.graphs, context.views,
-                    {zeros.data(), noIds.data()},
-                    context.layerScratch.data(), context.workers, ours,
-                    executorOptions());
+                    {zeros.data(), noIds.data()}, context.layerScratch.data(),
+                    context.workers, ours, executorOptions());
   };
   if (!planned) {
     makeExecutor().run(context.streams, context.streamQueue);

@@ -51,7 +51,8 @@ constexpr LayerTraits kTraits[] = {
     {ESPALIER_LAYER_PAD, "pad", 2, 2, 1, 0, false},
     {ESPALIER_LAYER_CONCAT, "concat", 2, UINT32_MAX, 1, 0, true},
     {ESPALIER_LAYER_SLICE, "slice", 2, 2, 1, 0, true},
-    {ESPALIER_LAYER_MATMUL, "matmul", 3, 3, 1,
+    {ESPALIER_LAYER_SPREAD_CHANNELS, "spread_channels", 2, 2, 1, 0, false},
+    {ESPALIER_LAYER_MATMUL, "matmul", 3, 4, 1,
      ESPALIER_LAYER_TRANSPOSE_A | ESPALIER_LAYER_TRANSPOSE_B |
          ESPALIER_LAYER_ACCUMULATE,
      false},
@@ -102,11 +103,19 @@ private:
   void checkConcat();
   void checkSlice();
   void checkMatmul();
+  void checkSpreadChannels();
 
   const espalier_buffer_desc &buffer(uint32_t o) const {
     return entry.buffers[step.operands[o].buffer];
   }
   const int64_t *shape(uint32_t o) const { return buffer(o).shape; }
+  /// The first extent, and the product of all others.
+  Shape matrix(uint32_t o) const {
+    Shape extents{shape(o)[0], 1};
+    for (uint32_t i = 1; i < buffer(o).rank; ++i)
+      extents[1] *= shape(o)[i];
+    return extents;
+  }
   std::string describe(uint32_t o) const {
     return shapeString({shape(o), shape(o) + buffer(o).rank}, buffer(o).dtype);
   }
@@ -238,12 +247,11 @@ void LayerValidator::checkConvolution(uint32_t image, uint32_t weight,
     return;
   Shape expected = {x[0], w[0], 0, 0};
   for (int i = 0; i < 2; ++i) {
-    if (!expect(w[2 + i] >= 1 && w[2 + i] <= kMaxExtent &&
-                    x[2 + i] <= kMaxExtent,
-                "window extent %d is %lld of an image's %lld, expected 1 to "
-                "%lld",
-                i, (long long)w[2 + i], (long long)x[2 + i],
-                (long long)kMaxExtent))
+    if (!expect(
+            w[2 + i] >= 1 && w[2 + i] <= kMaxExtent && x[2 + i] <= kMaxExtent,
+            "window extent %d is %lld of an image's %lld, expected 1 to "
+            "%lld",
+            i, (long long)w[2 + i], (long long)x[2 + i], (long long)kMaxExtent))
       return;
     // Less than 2^62 + 2^31.
     int64_t window = (w[2 + i] - 1) * layer.dilations[i] + 1;
@@ -287,14 +295,12 @@ void LayerValidator::checkPool(uint32_t image, uint32_t result) {
                 "%lld windows of %lld at steps of %lld over %lld elements with "
                 "padding %lld and %lld, expected %lld, or %lld rounded up",
                 (long long)count, (long long)window,
-                (long long)layer.strides[i], (long long)size,
-                (long long)before, (long long)after, (long long)floor,
-                (long long)ceiling))
+                (long long)layer.strides[i], (long long)size, (long long)before,
+                (long long)after, (long long)floor, (long long)ceiling))
       return;
     // The first window ends, and the last one begins, inside the image.
-    if (!expect(count == 0 ||
-                    (before < window && size > 0 &&
-                     (count - 1) * layer.strides[i] - before < size),
+    if (!expect(count == 0 || (before < window && size > 0 &&
+                               (count - 1) * layer.strides[i] - before < size),
                 "a window of %lld lies wholly outside of an image of %lld with "
                 "padding %lld and %lld",
                 (long long)window, (long long)size, (long long)before,
@@ -384,15 +390,35 @@ void LayerValidator::checkSlice() {
 }
 
 void LayerValidator::checkMatmul() {
-  if (!expectRank(0, 2) || !expectRank(1, 2))
-    return;
+  uint32_t out = step.operand_count - 1;
+  for (uint32_t o : {0u, 1u, out})
+    if (!expect(buffer(o).rank >= 2,
+                "operand %u is %s, expected rank 2 or more", o,
+                describe(o).c_str()))
+      return;
   bool a = layer.flags & ESPALIER_LAYER_TRANSPOSE_A;
   bool b = layer.flags & ESPALIER_LAYER_TRANSPOSE_B;
-  expect(shape(0)[a ? 0 : 1] == shape(1)[b ? 1 : 0],
-         "%s%s times %s%s, expected equal inner extents", describe(0).c_str(),
-         a ? ", transposed," : "", describe(1).c_str(),
-         b ? ", transposed" : "");
-  expectShape(2, {shape(0)[a ? 1 : 0], shape(1)[b ? 0 : 1]});
+  Shape left = matrix(0), right = matrix(1), product = matrix(out);
+  if (!expect(left[a ? 0 : 1] == right[b ? 1 : 0],
+              "%s%s times %s%s, expected equal inner extents",
+              describe(0).c_str(), a ? ", transposed," : "",
+              describe(1).c_str(), b ? ", transposed" : ""))
+    return;
+  expect(product == Shape({left[a ? 1 : 0], right[b ? 0 : 1]}),
+         "the result is %s, expected %lld rows of %lld elements",
+         describe(out).c_str(), (long long)left[a ? 1 : 0],
+         (long long)right[b ? 0 : 1]);
+  if (out != 3)
+    return;
+  expectShape(2, {product[1]});
+  expect(!(layer.flags & ESPALIER_LAYER_ACCUMULATE),
+         "it adds a bias to what is in its result");
+}
+
+void LayerValidator::checkSpreadChannels() {
+  if (expect(buffer(1).rank >= 2, "operand 1 is %s, expected rank 2 or more",
+             describe(1).c_str()))
+    expectShape(0, {shape(1)[1]});
 }
 
 void LayerValidator::checkKind() {
@@ -430,6 +456,8 @@ void LayerValidator::checkKind() {
     return checkSlice();
   case ESPALIER_LAYER_MATMUL:
     return checkMatmul();
+  case ESPALIER_LAYER_SPREAD_CHANNELS:
+    return checkSpreadChannels();
   }
 }
 
@@ -443,13 +471,13 @@ void LayerValidator::checkWorkspace() {
     bool isAdjoint = layer.kind == ESPALIER_LAYER_CONV2D_WEIGHT_ADJOINT;
     const int64_t *weight = shape(isAdjoint ? 2 : 1);
     const int64_t *result =
-        shape(layer.kind == ESPALIER_LAYER_CONV2D            ? step.operand_count - 1
+        shape(layer.kind == ESPALIER_LAYER_CONV2D ? step.operand_count - 1
               : layer.kind == ESPALIER_LAYER_CONV2D_TRANSPOSE ? 0
                                                               : 1);
     needed = (int64_t)dtypeSize(buffer(0).dtype);
     bool fits = true;
-    for (int64_t factor : {weight[1], weight[2], weight[3], result[2],
-                           result[3]})
+    for (int64_t factor :
+         {weight[1], weight[2], weight[3], result[2], result[3]})
       fits &= !__builtin_mul_overflow(needed, factor, &needed);
     expect(fits && needed < int64_t(1) << 50,
            "its patches are more than can be addressed");

@@ -16,7 +16,8 @@ namespace {
 template <typename T> class Matmul final : public LayerKernel {
 public:
   Matmul(const LayerProblem &problem, unsigned threads)
-      : m(problem.operands[2].shape[0]), n(problem.operands[2].shape[1]),
+      : out(problem.operands.size() - 1), m(problem.operands[out].shape[0]),
+        n(problem.operands[out].shape[1]),
         transposesA(problem.layer.flags & ESPALIER_LAYER_TRANSPOSE_A),
         transposesB(problem.layer.flags & ESPALIER_LAYER_TRANSPOSE_B),
         k(problem.operands[0].shape[transposesA ? 0 : 1]),
@@ -28,11 +29,12 @@ public:
   void run(const LayerCall &call) const override {
     Product product;
     const T *a = operandOf<T>(call, 0), *b = operandOf<T>(call, 1);
-    product.a = transposesA ? StridedMatrix<T>{a, 1, m}
-                            : StridedMatrix<T>{a, k, 1};
-    product.b = transposesB ? StridedMatrix<T>{b, k, 1}
-                            : StridedMatrix<T>{b, 1, n};
-    product.out = operandOf<T>(call, 2);
+    product.a =
+        transposesA ? StridedMatrix<T>{a, 1, m} : StridedMatrix<T>{a, k, 1};
+    product.b =
+        transposesB ? StridedMatrix<T>{b, k, 1} : StridedMatrix<T>{b, 1, n};
+    product.out = operandOf<T>(call, out);
+    product.bias = out == 3 ? operandOf<T>(call, 2) : nullptr;
     product.n = n;
     product.accumulates = accumulates;
     TiledProduct<T>::run({1, m, n, k}, product, call.scratch, call.pool);
@@ -42,6 +44,7 @@ private:
   struct Product final : TiledProduct<T>::Operands {
     StridedMatrix<T> a, b;
     T *out;
+    const T *bias;
     int64_t n;
     bool accumulates;
 
@@ -61,12 +64,16 @@ private:
         if (accumulates)
           for (int64_t i = 0; i < columns.size; ++i)
             to[i] += from[i];
+        else if (bias)
+          for (int64_t i = 0; i < columns.size; ++i)
+            to[i] = from[i] + bias[columns.begin + i];
         else
           std::copy_n(from, columns.size, to);
       }
     }
   };
 
+  size_t out; // its number among the operands
   int64_t m, n;
   bool transposesA, transposesB;
   int64_t k;
@@ -79,7 +86,12 @@ private:
 LayerKernelPointer makeMatmul(const LayerProblem &problem, unsigned threads) {
   if (problem.layer.kind != ESPALIER_LAYER_MATMUL)
     return nullptr;
-  return makeByDtype<Matmul>(problem, threads);
+  // Images are rows of a matrix, one each.
+  LayerProblem matrices = problem;
+  for (LayerTensor &operand : matrices.operands)
+    for (; operand.rank > 2; --operand.rank)
+      operand.shape[1] *= operand.shape[operand.rank - 1];
+  return makeByDtype<Matmul>(matrices, threads);
 }
 
 } // namespace espalier

@@ -44,9 +44,8 @@ public:
             sums[c] += from[c];
         else
           for (int64_t c = 0; c < count; ++c)
-            sums[c] += sumOfTerms(area, [&](int64_t i) {
-              return (double)from[c * area + i];
-            });
+            sums[c] += sumOfTerms(
+                area, [&](int64_t i) { return (double)from[c * area + i]; });
       }
       for (int64_t c = 0; c < count; ++c)
         out[first + c] = accumulates ? out[first + c] + T(sums[c]) : T(sums[c]);
@@ -59,9 +58,34 @@ private:
   bool accumulates;
 };
 
+/// The adjoint of that.
+template <typename T> class SpreadChannels final : public LayerKernel {
+public:
+  explicit SpreadChannels(const LayerProblem &problem)
+      : images(problem.operands[1].shape[0]),
+        channels(problem.operands[1].shape[1]) {
+    for (uint32_t i = 2; i < problem.operands[1].rank; ++i)
+      area *= problem.operands[1].shape[i];
+  }
+
+  void run(const LayerCall &call) const override {
+    const T *input = operandOf<T>(call, 0);
+    T *out = operandOf<T>(call, 1);
+    forEachIndex(call.pool, images, [&](unsigned, int64_t n) {
+      for (int64_t c = 0; c < channels; ++c)
+        std::fill_n(out + (n * channels + c) * area, area, input[c]);
+    });
+  }
+
+private:
+  int64_t images, channels, area = 1;
+};
+
 } // namespace
 
 LayerKernelPointer makeSumChannels(const LayerProblem &problem) {
+  if (problem.layer.kind == ESPALIER_LAYER_SPREAD_CHANNELS)
+    return makeByDtype<SpreadChannels>(problem);
   if (problem.layer.kind != ESPALIER_LAYER_SUM_CHANNELS)
     return nullptr;
   return makeByDtype<SumChannels>(problem);
