@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "module/ValidateLayers.h"
 
+#include "memory/Arena.h"
 #include "support/Error.h"
 #include "tensor/Tensor.h"
 
@@ -238,12 +239,11 @@ void LayerValidator::checkConvolution(uint32_t image, uint32_t weight,
     return;
   Shape expected = {x[0], w[0], 0, 0};
   for (int i = 0; i < 2; ++i) {
-    if (!expect(w[2 + i] >= 1 && w[2 + i] <= kMaxExtent &&
-                    x[2 + i] <= kMaxExtent,
-                "window extent %d is %lld of an image's %lld, expected 1 to "
-                "%lld",
-                i, (long long)w[2 + i], (long long)x[2 + i],
-                (long long)kMaxExtent))
+    if (!expect(
+            w[2 + i] >= 1 && w[2 + i] <= kMaxExtent && x[2 + i] <= kMaxExtent,
+            "window extent %d is %lld of an image's %lld, expected 1 to "
+            "%lld",
+            i, (long long)w[2 + i], (long long)x[2 + i], (long long)kMaxExtent))
       return;
     // Less than 2^62 + 2^31.
     int64_t window = (w[2 + i] - 1) * layer.dilations[i] + 1;
@@ -287,14 +287,12 @@ void LayerValidator::checkPool(uint32_t image, uint32_t result) {
                 "%lld windows of %lld at steps of %lld over %lld elements with "
                 "padding %lld and %lld, expected %lld, or %lld rounded up",
                 (long long)count, (long long)window,
-                (long long)layer.strides[i], (long long)size,
-                (long long)before, (long long)after, (long long)floor,
-                (long long)ceiling))
+                (long long)layer.strides[i], (long long)size, (long long)before,
+                (long long)after, (long long)floor, (long long)ceiling))
       return;
     // The first window ends, and the last one begins, inside the image.
-    if (!expect(count == 0 ||
-                    (before < window && size > 0 &&
-                     (count - 1) * layer.strides[i] - before < size),
+    if (!expect(count == 0 || (before < window && size > 0 &&
+                               (count - 1) * layer.strides[i] - before < size),
                 "a window of %lld lies wholly outside of an image of %lld with "
                 "padding %lld and %lld",
                 (long long)window, (long long)size, (long long)before,
@@ -443,13 +441,13 @@ void LayerValidator::checkWorkspace() {
     bool isAdjoint = layer.kind == ESPALIER_LAYER_CONV2D_WEIGHT_ADJOINT;
     const int64_t *weight = shape(isAdjoint ? 2 : 1);
     const int64_t *result =
-        shape(layer.kind == ESPALIER_LAYER_CONV2D            ? step.operand_count - 1
+        shape(layer.kind == ESPALIER_LAYER_CONV2D ? step.operand_count - 1
               : layer.kind == ESPALIER_LAYER_CONV2D_TRANSPOSE ? 0
                                                               : 1);
     needed = (int64_t)dtypeSize(buffer(0).dtype);
     bool fits = true;
-    for (int64_t factor : {weight[1], weight[2], weight[3], result[2],
-                           result[3]})
+    for (int64_t factor :
+         {weight[1], weight[2], weight[3], result[2], result[3]})
       fits &= !__builtin_mul_overflow(needed, factor, &needed);
     expect(fits && needed < int64_t(1) << 50,
            "its patches are more than can be addressed");
@@ -457,9 +455,17 @@ void LayerValidator::checkWorkspace() {
   expect(layer.workspace_bytes == needed,
          "a workspace of %lld bytes, expected %lld",
          (long long)layer.workspace_bytes, (long long)needed);
-  expect(layer.workspace_offset >= -1,
-         "its workspace is at %lld, expected -1 or more",
-         (long long)layer.workspace_offset);
+  // With a plan all that a layer works with is part of it.
+  bool hasPlace = entry.plan && needed > 0;
+  const int64_t place = layer.workspace_offset;
+  expect(hasPlace ? place >= 0 && place % kAlignment == 0 &&
+                        needed <= entry.plan->device_bytes &&
+                        place <= entry.plan->device_bytes - needed
+                  : place == -1,
+         "its workspace of %lld bytes is at %lld, expected %s",
+         (long long)needed, (long long)place,
+         hasPlace ? "a multiple of 64 inside the plan's device memory"
+                  : "-1, no place");
 }
 
 const char *layerName(uint32_t kind) {

@@ -28,10 +28,10 @@ public:
   void run(const LayerCall &call) const override {
     Product product;
     const T *a = operandOf<T>(call, 0), *b = operandOf<T>(call, 1);
-    product.a = transposesA ? StridedMatrix<T>{a, 1, m}
-                            : StridedMatrix<T>{a, k, 1};
-    product.b = transposesB ? StridedMatrix<T>{b, k, 1}
-                            : StridedMatrix<T>{b, 1, n};
+    product.a =
+        transposesA ? StridedMatrix<T>{a, 1, m} : StridedMatrix<T>{a, k, 1};
+    product.b =
+        transposesB ? StridedMatrix<T>{b, k, 1} : StridedMatrix<T>{b, 1, n};
     product.out = operandOf<T>(call, 2);
     product.n = n;
     product.accumulates = accumulates;

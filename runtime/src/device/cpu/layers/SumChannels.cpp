@@ -44,9 +44,8 @@ public:
             sums[c] += from[c];
         else
           for (int64_t c = 0; c < count; ++c)
-            sums[c] += sumOfTerms(area, [&](int64_t i) {
-              return (double)from[c * area + i];
-            });
+            sums[c] += sumOfTerms(
+                area, [&](int64_t i) { return (double)from[c * area + i]; });
       }
       for (int64_t c = 0; c < count; ++c)
         out[first + c] = accumulates ? out[first + c] + T(sums[c]) : T(sums[c]);
