@@ -131,9 +131,12 @@ TEST(LayersCopy, SliceOfLowerRank) {
 }
 
 TEST(LayersCopy, SumChannels) {
-  for (std::vector<int64_t> shape :
-       {std::vector<int64_t>{3, 5, 4, 7}, {33, 37}, {2, 18, 3}, {0, 4, 2, 2},
-        {3, 0, 2, 2}, {1, 1, 1, 1}})
+  for (std::vector<int64_t> shape : {std::vector<int64_t>{3, 5, 4, 7},
+                                     {33, 37},
+                                     {2, 18, 3},
+                                     {0, 4, 2, 2},
+                                     {3, 0, 2, 2},
+                                     {1, 1, 1, 1}})
     for (bool accumulates : {false, true}) {
       LayerTest test(layerOf(ESPALIER_LAYER_SUM_CHANNELS),
                      {wholeValues(shape)});
@@ -160,7 +163,8 @@ TEST(LayersMatmul, Shapes) {
     expectMatmul(5, 7, 3, flags);
     expectMatmul(1, 300, 10, flags);
     expectMatmul(70, 1, 130, flags);
-    expectMatmul(130, 401, 300, flags);
+    expectMatmul(130, 401, 70, flags);
+    expectMatmul(20, 33, 300, flags);
     expectMatmul(37, 250, 61, flags, /*isWhole=*/false);
     expectMatmul(3, 0, 4, flags);
     expectMatmul(0, 3, 4, flags);

@@ -51,8 +51,8 @@ struct BatchNorm {
     Values y(shape);
     for (size_t e = 0; e < y.data.size(); ++e) {
       size_t c = channelOf(e);
-      y.data[e] = (x.data[e] - mean[c]) * inverse[c] * scale.data[c] +
-                  shift.data[c];
+      y.data[e] =
+          (x.data[e] - mean[c]) * inverse[c] * scale.data[c] + shift.data[c];
     }
     return y;
   }
@@ -67,9 +67,9 @@ struct BatchNorm {
     expectLayer(test);
   }
   void expectInference(int inPlace) const {
-    LayerTest test(layerOf(ESPALIER_LAYER_BATCH_NORM_INFERENCE),
-                   {x, scale, shift, channelValues(mean),
-                    channelValues(variance)});
+    LayerTest test(
+        layerOf(ESPALIER_LAYER_BATCH_NORM_INFERENCE),
+        {x, scale, shift, channelValues(mean), channelValues(variance)});
     test.layer.epsilon = epsilon;
     test.expected = {normalised()};
     test.tolerance = 64;
@@ -146,8 +146,7 @@ struct Lrn {
   void expectAll() {
     Values out(shape), adjoint(shape);
     forEach([&](int64_t n, int64_t c, int64_t y, int64_t z) {
-      out.at(n, c, y, z) =
-          x.at(n, c, y, z) * std::pow(base(n, c, y, z), -beta);
+      out.at(n, c, y, z) = x.at(n, c, y, z) * std::pow(base(n, c, y, z), -beta);
     });
     // The derivative of each result by each input that it reads.
     forEach([&](int64_t n, int64_t c, int64_t y, int64_t z) {
@@ -176,9 +175,12 @@ struct Lrn {
 } // namespace
 
 TEST(LayersNorm, BatchNorm) {
-  for (std::vector<int64_t> shape :
-       {std::vector<int64_t>{3, 5, 4, 7}, {2, 16, 9, 9}, {4, 3}, {2, 3, 11},
-        {1, 2, 1, 2}, {8, 20, 1, 1}}) {
+  for (std::vector<int64_t> shape : {std::vector<int64_t>{3, 5, 4, 7},
+                                     {2, 16, 9, 9},
+                                     {4, 3},
+                                     {2, 3, 11},
+                                     {1, 2, 1, 2},
+                                     {8, 20, 1, 1}}) {
     BatchNorm norm(shape);
     for (int inPlace : {-1, 0}) {
       norm.expectForward(inPlace);

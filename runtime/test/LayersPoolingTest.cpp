@@ -20,8 +20,8 @@ struct Case {
   bool ceils = false;
 
   int64_t resultExtent(int i) const {
-    int64_t room = (i == 0 ? height : width) + padding[i] + padding[2 + i] -
-                   window[i];
+    int64_t room =
+        (i == 0 ? height : width) + padding[i] + padding[2 + i] - window[i];
     return (room + (ceils ? strides[i] - 1 : 0)) / strides[i] + 1;
   }
   std::vector<int64_t> imageShape() const {

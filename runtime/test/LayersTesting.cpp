@@ -29,14 +29,6 @@ static int64_t product(const std::vector<int64_t> &shape) {
 Values::Values(std::vector<int64_t> shape, double value)
     : shape(std::move(shape)), data(product(this->shape), value) {}
 
-double &Values::at(int64_t a, int64_t b, int64_t c, int64_t d) {
-  const int64_t index[] = {a, b, c, d};
-  int64_t place = 0;
-  for (size_t i = 0; i < shape.size(); ++i)
-    place = place * shape[i] + index[i];
-  return data.at(place);
-}
-
 static uint32_t nextRandom(uint32_t &state) {
   state = state * 1664525u + 1013904223u;
   return state >> 8;
@@ -137,8 +129,7 @@ void runOnce(const LayerTest &test, const LayerKernel &kernel,
   if (test.inPlace >= 0)
     operands[reads.size()] = operands[test.inPlace];
 
-  Block<T> workspace(
-      Values({workspaceBytes / (int64_t)sizeof(T)}, NAN));
+  Block<T> workspace(Values({workspaceBytes / (int64_t)sizeof(T)}, NAN));
   Arena scratch;
   scratch.reserve(std::max<int64_t>(kernel.scratchBytes(), kAlignment));
   std::memset(scratch.data(), 0xFF, scratch.capacity());
@@ -165,8 +156,7 @@ void runOnce(const LayerTest &test, const LayerKernel &kernel,
     for (double value : expected)
       if (std::isfinite(value))
         largest = std::max(largest, std::fabs(value));
-    double bound =
-        test.tolerance * largest * std::numeric_limits<T>::epsilon();
+    double bound = test.tolerance * largest * std::numeric_limits<T>::epsilon();
     for (size_t i = 0; i < expected.size(); ++i)
       ASSERT_TRUE(isClose<T>(there[i], expected[i], bound))
           << "result " << r << ", element " << i << " is " << there[i]
@@ -188,10 +178,9 @@ template <typename T> void expectOfType(const LayerTest &test) {
     add(values);
   for (const Values &values : test.expected)
     add(values);
-  bool isConvolution =
-      test.layer.kind <= ESPALIER_LAYER_CONV2D_WEIGHT_ADJOINT;
-  for (uint32_t algorithm : {ESPALIER_ALGORITHM_DIRECT,
-                             ESPALIER_ALGORITHM_PATCHES}) {
+  bool isConvolution = test.layer.kind <= ESPALIER_LAYER_CONV2D_WEIGHT_ADJOINT;
+  for (uint32_t algorithm :
+       {ESPALIER_ALGORITHM_DIRECT, ESPALIER_ALGORITHM_PATCHES}) {
     if (algorithm != ESPALIER_ALGORITHM_DIRECT && !isConvolution)
       continue;
     problem.layer.algorithm = algorithm;

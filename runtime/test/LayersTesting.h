@@ -29,7 +29,13 @@ struct Values {
 
   Values() = default;
   explicit Values(std::vector<int64_t> shape, double value = 0);
-  double &at(int64_t a, int64_t b = 0, int64_t c = 0, int64_t d = 0);
+  double &at(int64_t a, int64_t b = 0, int64_t c = 0, int64_t d = 0) {
+    const int64_t index[] = {a, b, c, d};
+    int64_t place = 0;
+    for (size_t i = 0; i < shape.size(); ++i)
+      place = place * shape[i] + index[i];
+    return data[place];
+  }
 };
 
 /// Numbers in [-1, 1) that f32 holds exactly.

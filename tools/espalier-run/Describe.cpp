@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <iomanip>
+#include <iterator>
 #include <vector>
 
 namespace espalier::run {
@@ -106,9 +107,33 @@ static const char *stepKind(uint32_t kind) {
     return "sum over vertices";
   case ESPALIER_STEP_MAX_VERTICES:
     return "maximum over vertices";
+  case ESPALIER_STEP_LAYER:
+    return "layer";
   default:
     return "unknown";
   }
+}
+
+static const char *layerKind(uint32_t kind) {
+  static const char *const names[] = {"unknown",
+                                      "conv2d",
+                                      "conv2d_transpose",
+                                      "conv2d_weight_adjoint",
+                                      "max_pool2d",
+                                      "max_pool2d_adjoint",
+                                      "avg_pool2d",
+                                      "avg_pool2d_adjoint",
+                                      "batch_norm",
+                                      "batch_norm_inference",
+                                      "batch_norm_adjoint",
+                                      "lrn",
+                                      "lrn_adjoint",
+                                      "sum_channels",
+                                      "pad",
+                                      "concat",
+                                      "slice",
+                                      "matmul"};
+  return names[kind < std::size(names) ? kind : 0];
 }
 
 static std::string shapeOf(const espalier_buffer_desc &buffer) {
@@ -160,6 +185,23 @@ static void describeStep(std::ostream &out, const espalier_entry &entry,
         << entry.buffers[weight.buffer].name
         << (weight.transposed ? ", transposed)" : ")");
   }
+  if (step.layer) {
+    out << " (" << layerKind(step.layer->kind);
+    const char *separator = " ";
+    for (uint32_t o = 0; o != step.operand_count; ++o) {
+      // What is written stands behind an arrow.
+      if (o + step.result_count == step.operand_count)
+        separator = " -> ";
+      out << separator << shapeOf(entry.buffers[step.operands[o].buffer]);
+      separator = ", ";
+    }
+    if (step.layer->algorithm == ESPALIER_ALGORITHM_PATCHES)
+      out << "; patches, " << step.layer->workspace_bytes
+          << " bytes of workspace";
+    out << ")";
+  }
+  if (step.batch_rows != 0)
+    out << ", over " << step.batch_rows << " rows";
   out << (step.over_edges ? ", over edges\n" : "\n");
 }
 

@@ -42,7 +42,7 @@ static Rates ratesOf(const Report &report) {
 static double restOf(const espalier_stats &stats) {
   return std::max(0.0, stats.total_seconds - stats.schedule_seconds -
                            stats.copy_seconds - stats.matmul_seconds -
-                           stats.kernel_seconds);
+                           stats.kernel_seconds - stats.layer_seconds);
 }
 
 static std::string bytesText(int64_t bytes) {
@@ -100,6 +100,8 @@ static void printSplit(std::ostream &out, const espalier_stats &stats) {
   line("gather, copy", stats.copy_seconds);
   line("gemm", stats.matmul_seconds);
   line("elementwise", stats.kernel_seconds);
+  if (stats.layer_seconds > 0)
+    line("layers", stats.layer_seconds);
   line("rest", restOf(stats));
   line("total", stats.total_seconds);
   if (stats.matmul_seconds > 0)
@@ -174,6 +176,7 @@ void writeStats(const Options &options, const Report &report) {
                        {"copy_seconds", stats.copy_seconds},
                        {"gemm_seconds", stats.matmul_seconds},
                        {"elementwise_seconds", stats.kernel_seconds},
+                       {"layer_seconds", stats.layer_seconds},
                        {"rest_seconds", restOf(stats)},
                        {"gemm_flops", stats.matmul_flops}};
   json["peak_bytes"] = stats.peak_bytes;

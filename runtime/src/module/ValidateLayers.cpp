@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "module/ValidateLayers.h"
 
+#include "memory/Arena.h"
 #include "support/Error.h"
 #include "tensor/Tensor.h"
 
@@ -485,9 +486,17 @@ void LayerValidator::checkWorkspace() {
   expect(layer.workspace_bytes == needed,
          "a workspace of %lld bytes, expected %lld",
          (long long)layer.workspace_bytes, (long long)needed);
-  expect(layer.workspace_offset >= -1,
-         "its workspace is at %lld, expected -1 or more",
-         (long long)layer.workspace_offset);
+  // With a plan all that a layer works with is part of it.
+  bool hasPlace = entry.plan && needed > 0;
+  const int64_t place = layer.workspace_offset;
+  expect(hasPlace ? place >= 0 && place % kAlignment == 0 &&
+                        needed <= entry.plan->device_bytes &&
+                        place <= entry.plan->device_bytes - needed
+                  : place == -1,
+         "its workspace of %lld bytes is at %lld, expected %s",
+         (long long)needed, (long long)place,
+         hasPlace ? "a multiple of 64 inside the plan's device memory"
+                  : "-1, no place");
 }
 
 const char *layerName(uint32_t kind) {

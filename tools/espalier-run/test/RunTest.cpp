@@ -172,7 +172,8 @@ TEST_F(RunTest, Benchmark) {
   EXPECT_GT(rates["min"], 0);
   auto &profile = stats["profile"];
   double sum = 0;
-  for (const char *part : {"schedule", "copy", "gemm", "elementwise", "rest"})
+  for (const char *part :
+       {"schedule", "copy", "gemm", "elementwise", "layer", "rest"})
     sum += profile[std::string(part) + "_seconds"].get<double>();
   EXPECT_NEAR(sum, profile["total_seconds"].get<double>(), 1e-9);
   EXPECT_TRUE(nlohmann::json::parse(read("t.json")).is_structured());

@@ -1,4 +1,4 @@
-//===- Gemm.cpp - Choosing and loading a backend --------------------------===//
+//===- Gemm.cpp - Choosing a backend --------------------------------------===//
 //
 // Part of the Espalier project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,61 +7,15 @@
 #include "device/cpu/Gemm.h"
 
 #include "device/cpu/GemmBuiltin.h"
-#include "device/cpu/onednn/Backend.h"
+#include "device/cpu/OneDnn.h"
 #include "support/Error.h"
 #include "tensor/Tensor.h"
 
-#include <cstdlib>
-#include <dlfcn.h>
-#include <string>
 #include <vector>
 
 namespace espalier {
 
 namespace {
-
-/// The path of `fileName` in the folder of the library that holds this code.
-std::string besideThisLibrary(const std::string &fileName) {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<void *>(&besideThisLibrary), &info))
-    return fileName;
-  std::string path = info.dli_fname;
-  size_t slash = path.rfind('/');
-  return slash == std::string::npos ? fileName
-                                    : path.substr(0, slash + 1) + fileName;
-}
-
-const OneDnnBackend *loadOneDnn() {
-  const std::string path = besideThisLibrary(OneDnnLibraryName);
-  const char *useBuiltin =
-      "install oneDNN and build the runtime with it, or set "
-      "ESPALIER_GEMM=builtin to use the built-in kernels";
-  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  std::string reason = library ? "" : dlerror();
-  if (!library)
-    library = dlopen(OneDnnLibraryName, RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    fail(ESPALIER_UNSUPPORTED,
-         "f32 matrix products need the oneDNN backend, which could not be "
-         "loaded (%s); %s",
-         reason.c_str(), useBuiltin);
-  auto query =
-      reinterpret_cast<OneDnnBackendQuery>(dlsym(library, OneDnnQuerySymbol));
-  const OneDnnBackend *backend = query ? query() : nullptr;
-  if (!backend || backend->structSize != sizeof(OneDnnBackend))
-    fail(ESPALIER_INCOMPATIBLE,
-         "the oneDNN backend '%s' was built for another version of the "
-         "runtime; install the one that came with this runtime, or set "
-         "ESPALIER_GEMM=builtin to use the built-in kernels",
-         OneDnnLibraryName);
-  return backend;
-}
-
-/// Loaded once and never unloaded. A failure to load is tried again.
-const OneDnnBackend &oneDnn() {
-  static const OneDnnBackend *backend = loadOneDnn();
-  return *backend;
-}
 
 /// Row-major copies of selected elements.
 std::vector<float> select(const WeightSource &source, int64_t k, int64_t n) {
@@ -119,14 +73,9 @@ bool hasAvx512() {
 }
 
 bool useBuiltin() {
-  const char *value = std::getenv("ESPALIER_GEMM");
-  std::string choice = value ? value : "auto";
-  if (choice != "auto" && choice != "onednn" && choice != "builtin")
-    fail(ESPALIER_INVALID_ARGUMENT,
-         "the environment variable ESPALIER_GEMM is '%s'; expected 'auto', "
-         "'onednn' or 'builtin'",
-         choice.c_str());
-  return choice == "builtin" || (choice == "auto" && !hasAvx512());
+  GemmChoice choice = gemmChoice();
+  return choice == GemmChoice::Builtin ||
+         (choice == GemmChoice::Auto && !hasAvx512());
 }
 
 } // namespace

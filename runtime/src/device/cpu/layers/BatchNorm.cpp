@@ -90,8 +90,7 @@ public:
     const T *variance = operandOf<T>(call, 4);
     T *out = operandOf<T>(call, 5);
     forEachIndex(call.pool, shape.channels, [&](unsigned, int64_t c) {
-      const T factor =
-          T(scale[c] / std::sqrt((double)variance[c] + epsilon));
+      const T factor = T(scale[c] / std::sqrt((double)variance[c] + epsilon));
       const T center = mean[c], added = shift[c];
       shape.forEachPlane(c, [&](int64_t offset) {
         for (int64_t i = offset; i < offset + shape.area; ++i)

@@ -1,11 +1,12 @@
-//===- Builtin.h - The built-in kernels of layers ---------------*- C++ -*-===//
+//===- Builtin.h - The kernels of layers by family --------------*- C++ -*-===//
 //
 // Part of the Espalier project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// One function for each family of layers, which has a file of its own.
+// One function for each family of layers, which has a file of its own; and one
+// for what oneDNN computes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_DEVICE_CPU_LAYERS_BUILTIN_H
@@ -19,12 +20,16 @@ using LayerKernelPointer = std::unique_ptr<LayerKernel>;
 
 /// Null for what is of another family.
 LayerKernelPointer makeConvolution(const LayerProblem &, unsigned threads);
-LayerKernelPointer makePooling(const LayerProblem &);
+LayerKernelPointer makePooling(const LayerProblem &, unsigned threads);
 LayerKernelPointer makeBatchNorm(const LayerProblem &);
 LayerKernelPointer makeLrn(const LayerProblem &, unsigned threads);
 LayerKernelPointer makeSumChannels(const LayerProblem &);
 LayerKernelPointer makeCopies(const LayerProblem &);
 LayerKernelPointer makeMatmul(const LayerProblem &, unsigned threads);
+
+/// By oneDNN; null for what it does not compute, or not as abi.h wants it.
+/// Throws if it cannot be loaded.
+LayerKernelPointer makeOneDnnLayer(const LayerProblem &, unsigned threads);
 
 /// Makes a `Kernel` of float or of double, as the last operand is.
 template <template <typename> class Kernel, typename... Args>

@@ -26,11 +26,14 @@ using Shape = ConvolutionShape;
 
 /// Patches of the image, at the points of the result.
 Gather patchesOf(const Shape &shape) {
-  Gather gather{shape.height,       shape.width,
+  Gather gather{shape.height,
+                shape.width,
                 shape.imageChannels,
                 shape.groups * shape.imageChannels * shape.imageArea(),
-                shape.resultHeight, shape.resultWidth,
-                shape.strides[0],   shape.strides[1],
+                shape.resultHeight,
+                shape.resultWidth,
+                shape.strides[0],
+                shape.strides[1],
                 {}};
   for (int64_t u = 0; u < shape.windowHeight; ++u)
     for (int64_t v = 0; v < shape.windowWidth; ++v)
@@ -124,9 +127,8 @@ private:
     void packA(int64_t batch, Extent rows, Extent depths, int64_t width,
                T *panels) const override {
       const int64_t taps = of.shape.taps();
-      StridedMatrix<T>{weight +
-                           (group + batch) * of.shape.resultChannels * taps,
-                       taps, 1}
+      StridedMatrix<T>{
+          weight + (group + batch) * of.shape.resultChannels * taps, taps, 1}
           .pack(rows, depths, width, panels);
     }
     void packB(int64_t batch, Extent columns, Extent depths, int64_t width,
@@ -188,11 +190,10 @@ public:
     if (copies)
       return runByPatches(call);
     for (const Phase &phase : phases)
-      TiledProduct<T>::run({shape.groups, shape.imageChannels,
-                            shape.images * phase.gather.gridArea(),
-                            phase.gather.depth()},
-                           PhaseProduct(*this, phase, call), call.scratch,
-                           call.pool);
+      TiledProduct<T>::run(
+          {shape.groups, shape.imageChannels,
+           shape.images * phase.gather.gridArea(), phase.gather.depth()},
+          PhaseProduct(*this, phase, call), call.scratch, call.pool);
   }
 
 private:
@@ -223,8 +224,7 @@ private:
         const int64_t count = std::min(width, rows.size - r);
         for (int64_t d = 0; d < depths.size; ++d, panels += width) {
           const int64_t depth = depths.begin + d;
-          const T *line = from +
-                          depth / (int64_t)taps.size() * shape.taps() +
+          const T *line = from + depth / (int64_t)taps.size() * shape.taps() +
                           (rows.begin + r) * shape.window() +
                           taps[depth % (int64_t)taps.size()].index;
           for (int64_t i = 0; i < width; ++i)
@@ -384,16 +384,15 @@ private:
       const Shape &shape = of.shape;
       const int64_t area = shape.resultArea();
       for (int64_t r = 0; r < rows.size; r += width) {
-        const Extent panelRows{rows.begin + r,
-                               std::min(width, rows.size - r)};
+        const Extent panelRows{rows.begin + r, std::min(width, rows.size - r)};
         for (int64_t d = 0; d < depths.size;) {
           const int64_t n = image + (depths.begin + d) / area;
           const int64_t point = (depths.begin + d) % area;
           const int64_t count = std::min(area - point, depths.size - d);
           const T *from = this->d + (n * shape.groups + group + batch) *
                                         shape.resultChannels * area;
-          StridedMatrix<T>{from, area, 1}.pack(panelRows, {point, count},
-                                               width, panels + d * width);
+          StridedMatrix<T>{from, area, 1}.pack(panelRows, {point, count}, width,
+                                               panels + d * width);
           d += count;
         }
         panels += depths.size * width;

@@ -111,9 +111,10 @@ public:
       const int64_t j = plane % to[1] + offset[1];
       for (int64_t y = 0; y < to[2]; ++y) {
         const int64_t row = (i * from[1] + j) * from[2] + y + offset[2];
-        std::memcpy(call.operands[1] + (plane * to[2] + y) * to[3] * elementBytes,
-                    call.operands[0] + (row * from[3] + offset[3]) * elementBytes,
-                    to[3] * elementBytes);
+        std::memcpy(
+            call.operands[1] + (plane * to[2] + y) * to[3] * elementBytes,
+            call.operands[0] + (row * from[3] + offset[3]) * elementBytes,
+            to[3] * elementBytes);
       }
     });
   }

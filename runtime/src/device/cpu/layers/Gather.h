@@ -33,9 +33,9 @@ struct Gather {
     int64_t dy, dx;
   };
 
-  int64_t height, width;     // of the image
-  int64_t channels;          // that are read
-  int64_t imageStride;       // elements from an image to the next
+  int64_t height, width; // of the image
+  int64_t channels;      // that are read
+  int64_t imageStride;   // elements from an image to the next
   int64_t gridHeight, gridWidth;
   int64_t stepY, stepX;
   std::vector<Tap> taps;
@@ -63,7 +63,7 @@ struct Gather {
 private:
   /// Points of one row of the grid that lie one after another.
   struct Run {
-    int64_t at;   // where its first point is among those packed
+    int64_t at; // where its first point is among those packed
     int64_t size;
     int64_t n, y, x;
   };

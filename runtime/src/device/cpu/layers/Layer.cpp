@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "device/cpu/layers/Layer.h"
 
+#include "device/cpu/OneDnn.h"
 #include "device/cpu/layers/Builtin.h"
 #include "support/Error.h"
 #include "tensor/Tensor.h"
@@ -23,11 +24,38 @@ int64_t LayerTensor::bytes() const {
   return elements() * (int64_t)dtypeSize(dtype);
 }
 
+LayerProblem withMatrices(LayerProblem problem) {
+  for (LayerTensor &operand : problem.operands)
+    for (; operand.rank > 2; --operand.rank)
+      operand.shape[1] *= operand.shape[operand.rank - 1];
+  return problem;
+}
+
+/// If nothing is asked for, it is used where it is there: its convolutions are
+/// the faster ones on every processor (docs/performance.md).
+static bool usesOneDnn() {
+  GemmChoice choice = gemmChoice();
+  if (choice != GemmChoice::Auto)
+    return choice == GemmChoice::OneDnn;
+  try {
+    oneDnnLayers();
+    return true;
+  } catch (const Error &error) {
+    if (error.code() != ESPALIER_UNSUPPORTED)
+      throw;
+    return false;
+  }
+}
+
 std::unique_ptr<LayerKernel> makeLayerKernel(const LayerProblem &problem,
                                              unsigned threads) {
-  LayerKernelPointer kernel = makeConvolution(problem, threads);
+  LayerKernelPointer kernel;
+  if (usesOneDnn())
+    kernel = makeOneDnnLayer(problem, threads);
   if (!kernel)
-    kernel = makePooling(problem);
+    kernel = makeConvolution(problem, threads);
+  if (!kernel)
+    kernel = makePooling(problem, threads);
   if (!kernel)
     kernel = makeBatchNorm(problem);
   if (!kernel)

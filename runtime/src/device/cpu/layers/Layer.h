@@ -44,6 +44,10 @@ struct LayerProblem {
   std::vector<LayerTensor> operands;
 };
 
+/// The same with matrices for operands of higher rank: the first extent is
+/// theirs, the second the product of all others. Of a product of matrices.
+LayerProblem withMatrices(LayerProblem problem);
+
 /// What one run of a layer works with.
 struct LayerCall {
   /// Where the operands are.

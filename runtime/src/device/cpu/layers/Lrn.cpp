@@ -135,8 +135,8 @@ public:
           for (int64_t i = 0; i < count; ++i)
             sums[i] += terms[o * kPoints + i];
         for (int64_t i = 0; i < count; ++i)
-          out[c * area + i] = direct[c * kPoints + i] -
-                              factor * input[c * area + i] * sums[i];
+          out[c * area + i] =
+              direct[c * kPoints + i] - factor * input[c * area + i] * sums[i];
       }
     });
   }

@@ -86,12 +86,7 @@ private:
 LayerKernelPointer makeMatmul(const LayerProblem &problem, unsigned threads) {
   if (problem.layer.kind != ESPALIER_LAYER_MATMUL)
     return nullptr;
-  // Images are rows of a matrix, one each.
-  LayerProblem matrices = problem;
-  for (LayerTensor &operand : matrices.operands)
-    for (; operand.rank > 2; --operand.rank)
-      operand.shape[1] *= operand.shape[operand.rank - 1];
-  return makeByDtype<Matmul>(matrices, threads);
+  return makeByDtype<Matmul>(withMatrices(problem), threads);
 }
 
 } // namespace espalier

@@ -13,9 +13,11 @@
 //===----------------------------------------------------------------------===//
 #include "device/cpu/ThreadPool.h"
 #include "device/cpu/layers/Builtin.h"
+#include "memory/Arena.h"
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 namespace espalier {
 
@@ -23,7 +25,7 @@ namespace {
 
 struct Shape {
   int64_t planes;
-  int64_t height, width;             // of the image
+  int64_t height, width; // of the image
   int64_t resultHeight, resultWidth;
   int64_t window[2], strides[2], padding[2];
 
@@ -67,11 +69,6 @@ struct Shape {
   }
 };
 
-/// Whether `value` takes the place of `best`: NaN is larger than all.
-template <typename T> bool isLarger(T value, T best) {
-  return value > best || (value != value && best == best);
-}
-
 template <typename T> class MaxPool final : public LayerKernel {
 public:
   explicit MaxPool(const LayerProblem &problem)
@@ -91,8 +88,9 @@ public:
           for (int64_t v = 0; v < shape.window[1]; ++v)
             shape.forEachInside(v, [&](int64_t x, int64_t ix) {
               const T value = from[ix];
-              best[x] = best[x] >= value ? best[x]
-                        : best[x] != best[x] ? best[x] : value;
+              best[x] = best[x] >= value     ? best[x]
+                        : best[x] != best[x] ? best[x]
+                                             : value;
             });
         }
       }
@@ -105,35 +103,61 @@ private:
 
 template <typename T> class MaxPoolAdjoint final : public LayerKernel {
 public:
-  explicit MaxPoolAdjoint(const LayerProblem &problem)
-      : shape(problem, problem.operands[0], problem.operands[1]) {}
+  MaxPoolAdjoint(const LayerProblem &problem, unsigned threads)
+      : shape(problem, problem.operands[0], problem.operands[1]),
+        threads(threads) {}
+
+  int64_t scratchBytes() const override { return threads * workerBytes(); }
 
   void run(const LayerCall &call) const override {
-    forEachIndex(call.pool, shape.planes, [&](unsigned, int64_t plane) {
+    forEachIndex(call.pool, shape.planes, [&](unsigned w, int64_t plane) {
       const T *image = operandOf<T>(call, 0) + plane * shape.area();
       const T *d = operandOf<T>(call, 1) + plane * shape.resultArea();
       T *out = operandOf<T>(call, 2) + plane * shape.area();
+      T *best = reinterpret_cast<T *>(call.scratch + w * workerBytes());
+      Place *places = reinterpret_cast<Place *>(best + shape.resultWidth);
       std::fill_n(out, shape.area(), T(0));
-      for (int64_t y = 0; y < shape.resultHeight; ++y)
+      for (int64_t y = 0; y < shape.resultHeight; ++y) {
+        findFirstLargest(image, y, best, places);
         for (int64_t x = 0; x < shape.resultWidth; ++x)
-          out[firstLargest(image, y, x)] += *d++;
+          out[places[x]] += *d++;
+      }
     });
   }
 
 private:
-  int64_t firstLargest(const T *image, int64_t y, int64_t x) const {
-    const Shape::Span rows = shape.span(0, y), columns = shape.span(1, x);
-    int64_t best = rows.begin * shape.width + columns.begin;
-    for (int64_t row = rows.begin; row < rows.end; ++row)
-      for (int64_t column = columns.begin; column < columns.end; ++column) {
-        const int64_t at = row * shape.width + column;
-        if (isLarger(image[at], image[best]))
-          best = at;
-      }
-    return best;
+  /// A number of the size of T, so that both are compared and chosen alike.
+  using Place = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+
+  int64_t workerBytes() const {
+    return alignUp(shape.resultWidth * (int64_t)(sizeof(T) + sizeof(Place)));
+  }
+
+  /// For a row of results, where in the plane each has its maximum.
+  void findFirstLargest(const T *image, int64_t y, T *__restrict best,
+                        Place *__restrict places) const {
+    const Shape::Span rows = shape.span(0, y);
+    for (int64_t x = 0; x < shape.resultWidth; ++x) {
+      places[x] = Place(rows.begin * shape.width + shape.span(1, x).begin);
+      best[x] = -std::numeric_limits<T>::infinity();
+    }
+    for (int64_t row = rows.begin; row < rows.end; ++row) {
+      const T *from = image + row * shape.width;
+      const Place first = Place(row * shape.width);
+      for (int64_t v = 0; v < shape.window[1]; ++v)
+        shape.forEachInside(v, [&](int64_t x, int64_t ix) {
+          // NaN is larger than all; so that two comparisons say it, what is
+          // not less or equal is larger, unless the best is NaN.
+          const T value = from[ix], other = best[x];
+          const bool isLarger = !(value <= other) && other == other;
+          best[x] = isLarger ? value : other;
+          places[x] = isLarger ? Place(first + ix) : places[x];
+        });
+    }
   }
 
   Shape shape;
+  unsigned threads;
 };
 
 /// What a sum over a window is divided by.
@@ -205,12 +229,12 @@ private:
 
 } // namespace
 
-LayerKernelPointer makePooling(const LayerProblem &problem) {
+LayerKernelPointer makePooling(const LayerProblem &problem, unsigned threads) {
   switch (problem.layer.kind) {
   case ESPALIER_LAYER_MAX_POOL2D:
     return makeByDtype<MaxPool>(problem);
   case ESPALIER_LAYER_MAX_POOL2D_ADJOINT:
-    return makeByDtype<MaxPoolAdjoint>(problem);
+    return makeByDtype<MaxPoolAdjoint>(problem, threads);
   case ESPALIER_LAYER_AVG_POOL2D:
     return makeByDtype<AvgPool>(problem);
   case ESPALIER_LAYER_AVG_POOL2D_ADJOINT:

@@ -36,8 +36,7 @@ Extent partOf(int64_t size, int64_t unit, int64_t parts, int64_t part) {
 
 } // namespace
 
-template <typename T>
-int64_t TiledProduct<T>::scratchBytes(unsigned threads) {
+template <typename T> int64_t TiledProduct<T>::scratchBytes(unsigned threads) {
   int64_t elements = kMaxRows * kMaxColumns + (kMaxRows + kMaxColumns) * kDepth;
   return threads * alignUp(elements * (int64_t)sizeof(T));
 }
@@ -70,8 +69,8 @@ void TiledProduct<T>::run(const Sizes &sizes, const Operands &operands,
     T *b = tile + kMaxRows * kMaxColumns;
     T *a = b + kMaxColumns * kDepth;
     const int64_t batch = index / (rowParts * columnParts);
-    const Extent rows = partOf(sizes.m, kPanelXWidth, rowParts,
-                               index / columnParts % rowParts);
+    const Extent rows =
+        partOf(sizes.m, kPanelXWidth, rowParts, index / columnParts % rowParts);
     const Extent columns =
         partOf(sizes.n, width, columnParts, index % columnParts);
     if (rows.size == 0 || columns.size == 0)

@@ -16,57 +16,21 @@
 //===----------------------------------------------------------------------===//
 #include "device/cpu/onednn/Backend.h"
 
+#include "device/cpu/onednn/Threads.h"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
-
-#include <oneapi/dnnl/dnnl.hpp>
-
-#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
-extern "C" int omp_get_max_threads(void);
-extern "C" void omp_set_num_threads(int);
-#elif DNNL_CPU_THREADING_RUNTIME != DNNL_RUNTIME_SEQ
-#error "oneDNN must be built with OpenMP or without threads"
-#endif
 
 namespace espalier {
 namespace {
 
 /// Calls with more rows are made of pieces of this size.
 constexpr int64_t MaxRows = 128;
-
-/// Keeps oneDNN on the calling thread. OpenMP's number of threads is a setting
-/// of the calling thread, which gets its own back afterwards.
-class OnThisThreadOnly {
-public:
-#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
-  OnThisThreadOnly() : threads(omp_get_max_threads()) {
-    if (threads != 1)
-      omp_set_num_threads(1);
-  }
-  ~OnThisThreadOnly() {
-    if (threads != 1)
-      omp_set_num_threads(threads);
-  }
-
-private:
-  int threads;
-#else
-  OnThisThreadOnly() {}
-#endif
-};
-
-const dnnl::engine &engine() {
-  // Never destroyed: a weight may live as long as the process.
-  static const auto *cpu = new dnnl::engine(dnnl::engine::kind::cpu, 0);
-  return *cpu;
-}
 
 /// A small number of the calling thread's own.
 unsigned threadNumber() {
@@ -105,7 +69,7 @@ public:
                        /*strides=*/{1},
                        /*padding_l=*/{0},
                        /*padding_r=*/{0}},
-                      attributes, engine());
+                      attributes, oneDnnEngine());
   }
 
   explicit Product(const Descriptor &descriptor)
@@ -136,9 +100,10 @@ private:
   /// What one thread needs while it runs the product.
   struct Call {
     explicit Call(const Descriptor &descriptor)
-        : stream(engine()), in(descriptor.src_desc(), engine(), nullptr),
-          out(descriptor.dst_desc(), engine(), nullptr),
-          scratchpad(descriptor.scratchpad_desc(), engine()) {}
+        : stream(oneDnnEngine()),
+          in(descriptor.src_desc(), oneDnnEngine(), nullptr),
+          out(descriptor.dst_desc(), oneDnnEngine(), nullptr),
+          scratchpad(descriptor.scratchpad_desc(), oneDnnEngine()) {}
     dnnl::stream stream;
     dnnl::memory in, out, scratchpad;
   };
@@ -174,7 +139,7 @@ public:
     auto any = Memory::desc({n, k, 1}, Memory::data_type::f32,
                             Memory::format_tag::any);
     auto descriptor = Product::describe(MaxRows, k, n, any);
-    packed = Memory(descriptor.weights_desc(), engine());
+    packed = Memory(descriptor.weights_desc(), oneDnnEngine());
     repack(rowMajorKxN);
   }
 
@@ -182,9 +147,9 @@ public:
     using Memory = dnnl::memory;
     auto f32 = Memory::data_type::f32;
     const Memory::dims shape = {n, k, 1};
-    Memory given(Memory::desc(shape, f32, Memory::dims{1, n, 1}), engine(),
-                 const_cast<float *>(rowMajorKxN));
-    dnnl::stream stream(engine());
+    Memory given(Memory::desc(shape, f32, Memory::dims{1, n, 1}),
+                 oneDnnEngine(), const_cast<float *>(rowMajorKxN));
+    dnnl::stream stream(oneDnnEngine());
     dnnl::reorder(given, packed).execute(stream, given, packed);
     stream.wait();
   }
@@ -240,45 +205,29 @@ private:
   mutable std::vector<std::unique_ptr<Product>> made;
 };
 
-thread_local std::string lastError;
-
-/// Runs `body`; says whether it went well, keeping the message if it did not.
-template <typename Body> bool succeeds(Body &&body) {
-  try {
-    OnThisThreadOnly guard;
-    body();
-    return true;
-  } catch (const dnnl::error &error) {
-    lastError = std::string(error.message) + " (dnnl status " +
-                std::to_string((int)error.status) + ")";
-  } catch (const std::exception &error) {
-    lastError = error.what();
-  }
-  return false;
-}
-
 void *pack(int64_t k, int64_t n, const float *rowMajorKxN) {
   Weight *weight = nullptr;
-  succeeds([&] { weight = new Weight(k, n, rowMajorKxN); });
+  oneDnnSucceeds([&] { weight = new Weight(k, n, rowMajorKxN); });
   return weight;
 }
 
 bool repack(void *weight, const float *rowMajorKxN) {
-  return succeeds([&] { static_cast<Weight *>(weight)->repack(rowMajorKxN); });
+  return oneDnnSucceeds(
+      [&] { static_cast<Weight *>(weight)->repack(rowMajorKxN); });
 }
 
 bool multiply(const void *weight, const float *in, int64_t ldIn, float *out,
               int64_t ldOut, int64_t m) {
   if (m <= 0)
     return true;
-  return succeeds([&] {
+  return oneDnnSucceeds([&] {
     static_cast<const Weight *>(weight)->multiply(in, ldIn, out, ldOut, m);
   });
 }
 
 void destroy(void *weight) { delete static_cast<Weight *>(weight); }
 
-const char *error() { return lastError.c_str(); }
+const char *error() { return lastOneDnnError().c_str(); }
 
 const OneDnnBackend backend = {
     sizeof(OneDnnBackend), pack, repack, multiply, destroy, error};
