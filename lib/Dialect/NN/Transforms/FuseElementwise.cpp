@@ -16,6 +16,7 @@
 #include "espalier/Dialect/NN/Transforms/Passes.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
@@ -60,7 +61,11 @@ public:
       : block(block), singletons(singletons) {}
 
   void run() {
-    duplicateConditions();
+    duplicate([](Operation *op) { return isCondition(op->getResult(0)); });
+    // A number that two updates of parameters use, say, is no reason to wait
+    // with the one for the gradient of the other.
+    if (isa<func::FuncOp>(block.getParentOp()))
+      duplicate([](Operation *op) { return isa<BroadcastOp>(op); });
     for (Operation &op : block)
       if (isFusible(op)) {
         groups.insert(&op);
@@ -78,10 +83,10 @@ private:
     return getElementTypeOrSelf(value.getType()).isInteger(1);
   }
 
-  /// Gives each reader of a condition one of its own.
-  void duplicateConditions() {
+  /// Gives each reader of what is `wanted` one of its own.
+  void duplicate(llvm::function_ref<bool(Operation *)> isWanted) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-      if (!isFusible(op) || !isCondition(op.getResult(0)) || op.use_empty())
+      if (!isFusible(op) || !isWanted(&op) || op.use_empty())
         continue;
       llvm::SetVector<Operation *> readers(op.user_begin(), op.user_end());
       for (Operation *reader : llvm::drop_begin(readers))
@@ -106,6 +111,8 @@ private:
   }
 
   /// Whether some path leads out of the union of two groups and back into it.
+  /// If that takes long to find out, in layered networks of great depth, it is
+  /// taken for granted: what is so far apart has little to gain.
   bool wouldCycle(Operation *left, Operation *right) const {
     auto inside = [&](Operation *op) {
       return inGroup(op, left) || inGroup(op, right);
@@ -131,7 +138,7 @@ private:
     pushUsers(right, /*onlyOutside=*/true);
     while (!worklist.empty()) {
       Operation *op = worklist.pop_back_val();
-      if (inside(op))
+      if (inside(op) || seen.size() > kMaxSearch)
         return true;
       pushUsers(op, /*onlyOutside=*/false);
     }
@@ -224,6 +231,8 @@ private:
         << remark::metric("inputs", inputs.size())
         << remark::metric("outputs", outputs.size());
   }
+
+  static constexpr size_t kMaxSearch = 4096;
 
   Block &block;
   bool singletons;

@@ -86,7 +86,8 @@ def FuseElementwisePass : Pass<"fuse-elementwise"> {
     gone. Conditions (i1) are in the group that reads them, once for each reader,
     also without fusion: nothing keeps them in memory.
     Limits: two operators that only share an operand are not directly linked,
-    and stay apart.
+    and stay apart; outside of vertex functions that holds for a broadcast, too.
+    Where thousands of operators may lie between two, they are left apart.
     Reports: remark `group` in category `fuse-elementwise` with the numbers of
     operators, inputs and outputs of a group.
 
