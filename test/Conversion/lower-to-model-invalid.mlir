@@ -96,6 +96,39 @@ func.func @static_softmax(%x: tensor<3x8xf32> {nn.input = "x"}) {
 
 // -----
 
+func.func @static_sum(%x: tensor<3x8xf32> {nn.input = "x"}) {
+  // expected-error @+1 {{expects one row, or rows of dynamic number, but got 'tensor<3x8xf32>'}}
+  %0 = nn.sum_rows %x : tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @static_product(%x: tensor<3x8xf32> {nn.input = "x"}) {
+  // expected-error @+1 {{expects one row, or rows of dynamic number, but got 'tensor<3x8xf32>'}}
+  %0 = nn.outer_sum %x, %x : tensor<3x8xf32>, tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @static_softmax_adjoint(%x: tensor<3x8xf32> {nn.input = "x"}) {
+  // expected-error @+1 {{expects one row, or rows of dynamic number, but got 'tensor<3x8xf32>'}}
+  %0 = nn.softmax_adjoint %x, %x : tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @static_dropout(%x: tensor<3x8xf32> {nn.input = "x"}, %seed: tensor<i32> {nn.input = "seed"},
+                          %rows: tensor<3xi32> {nn.input = "rows"}) {
+  // expected-error @+1 {{expects one row, or rows of dynamic number, but got 'tensor<3xi32>'}}
+  %0 = nn.dropout %x, %seed, %rows {probability = 0.5} : tensor<3x8xf32>, tensor<i32>, tensor<3xi32>
+  return
+}
+
+// -----
+
 func.func @static_ids(%ids: tensor<3xi32> {nn.input = "ids"}, %table: tensor<8x4xf32> {nn.param = "table"}) {
   // expected-error @+1 {{expects one row, or rows of dynamic number, but got 'tensor<3xi32>'}}
   %0 = nn.embedding %table[%ids] : tensor<8x4xf32>, tensor<3xi32>

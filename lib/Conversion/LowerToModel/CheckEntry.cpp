@@ -98,6 +98,15 @@ LogicalResult espalier::checkEntry(func::FuncOp function) {
               nn::CorrectOp>(
             [](auto op) { return checkRow(op, op.getLogits(), 1); })
         .Case([](nn::EmbeddingOp op) { return checkRow(op, op.getIds(), 0); })
+        .Case([](nn::DropoutOp op) { return checkRow(op, op.getRow(), 0); })
+        .Case([](nn::OuterSumOp op) { return checkRow(op, op.getX(), 1); })
+        .Case([](nn::SoftmaxAdjointOp op) {
+          return checkRow(op, op.getOutput(), 1);
+        })
+        .Case([](nn::SumRowsOp op) {
+          auto rows = cast<RankedTensorType>(op.getRows().getType());
+          return checkRow(op, op.getRows(), rows.getRank() - 1);
+        })
         .Case([](tensor::ExtractSliceOp op) { return checkSlice(op); })
         .Case([](tensor::ConcatOp op) { return checkConcat(op); })
         .Default([](Operation *) { return success(); });
