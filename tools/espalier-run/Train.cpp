@@ -447,6 +447,7 @@ int train(const Module &module, const Options &options) {
   how.threads = options.threads;
   how.ablate = options.ablate;
   how.entry = step.name;
+  how.memoryLimit = options.memoryLimit;
   how.profile = !(options.stats.empty() && options.trace.empty());
   Session session(module, weights, how);
   std::optional<Session> measure;

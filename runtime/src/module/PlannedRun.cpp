@@ -57,9 +57,9 @@ void PlannedRun::noteSteps(uint32_t p) {
     const espalier_step &step = desc.steps[s];
     if (isCopyOfPlan(step.kind)) {
       phase.copy = (int32_t)copies.size();
-      copies.push_back({step.kind == ESPALIER_STEP_OFFLOAD ? Lane::ToHost
-                                                           : Lane::ToDevice,
-                        step.operands[0].buffer, step.operands[1].buffer});
+      copies.push_back(
+          {step.kind == ESPALIER_STEP_OFFLOAD ? Lane::ToHost : Lane::ToDevice,
+           step.operands[0].buffer, step.operands[1].buffer});
       isWritten[step.operands[1].buffer] = true;
       continue;
     }

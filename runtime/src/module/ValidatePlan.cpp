@@ -176,8 +176,7 @@ void PlanValidator::checkCopy(const espalier_phase &phase,
          describe(to.buffer).c_str());
   for (const espalier_step_operand *operand : {&from, &to})
     expect(operand->column == 0 &&
-               operand->elements ==
-                   entry.buffers[operand->buffer].row_elements,
+               operand->elements == entry.buffers[operand->buffer].row_elements,
            "step '%s' %s elements [%lld, %lld) of %s, expected all", step.name,
            what, (long long)operand->column,
            (long long)(operand->column + operand->elements),
@@ -196,8 +195,9 @@ void PlanValidator::checkWorkspace(const espalier_step &step) {
   const espalier_layer &layer = *step.layer;
   if (layer.workspace_bytes == 0 && layer.workspace_offset == -1)
     return;
-  expect(layer.workspace_bytes >= 0, "the workspace of step '%s' has %lld bytes",
-         step.name, (long long)layer.workspace_bytes);
+  expect(layer.workspace_bytes >= 0,
+         "the workspace of step '%s' has %lld bytes", step.name,
+         (long long)layer.workspace_bytes);
   checkPlace("a workspace", layer.workspace_offset, layer.workspace_bytes,
              plan.device_bytes);
 }
@@ -263,9 +263,9 @@ static bool worksInPlace(const espalier_entry &entry, const espalier_step &step,
   case ESPALIER_STEP_KERNEL:
     // It reads an element before it writes it; one that is shared by its rows
     // it would read again.
-    return sameBytes && (from.access == ESPALIER_ACCESS_ROW ||
-                         (from.access == ESPALIER_ACCESS_SHARED &&
-                          step.batch_rows <= 1));
+    return sameBytes &&
+           (from.access == ESPALIER_ACCESS_ROW ||
+            (from.access == ESPALIER_ACCESS_SHARED && step.batch_rows <= 1));
   case ESPALIER_STEP_LAYER:
     return inPlaceOperand(*step.layer, out) == (int)in;
   }
