@@ -132,8 +132,8 @@ RandomPlan::RandomPlan(uint32_t seed, int64_t elements) : model(elements) {
   for (int i = 0; i < count; ++i) {
     uint32_t a = fetch(operators[i].a), b = fetch(operators[i].b);
     bool isLast = i == count - 1;
-    values[i].onDevice = isLast ? (int32_t)last
-                                : newBuffer("value", ESPALIER_BUFFER_DYNAMIC);
+    values[i].onDevice =
+        isLast ? (int32_t)last : newBuffer("value", ESPALIER_BUFFER_DYNAMIC);
     for (int v : {operators[i].a, operators[i].b})
       if (v >= 0)
         touch(values[v].onDevice);

@@ -37,8 +37,7 @@ struct Machines {
                         << launch
                         << "}], \"links\": [{\"bytes_per_second\": " << link
                         << ", \"duplex\": \"" << duplex
-                        << "\"}], \"host\": {\"memory\": \"" << host
-                        << "\"}}";
+                        << "\"}], \"host\": {\"memory\": \"" << host << "\"}}";
     return path;
   }
 };
@@ -86,8 +85,7 @@ void expectSame(const std::vector<float> &found,
       << what << ": " << found[0] << ", expected " << expected[0];
 }
 
-std::string messageOf(const std::function<void()> &body,
-                      espalier_status code) {
+std::string messageOf(const std::function<void()> &body, espalier_status code) {
   try {
     body();
   } catch (const Error &error) {
@@ -184,7 +182,8 @@ static void buildLine(PlanModel &model, int64_t bytes) {
   uint32_t host = model.buffer("host", ESPALIER_BUFFER_HOST, 0, 1, 4);
   uint32_t b = model.buffer("b", ESPALIER_BUFFER_DYNAMIC, 3 * slot, 2, 5);
   uint32_t c = model.buffer("c", ESPALIER_BUFFER_DYNAMIC, 2 * slot, 3, 3);
-  uint32_t again = model.buffer("again", ESPALIER_BUFFER_DYNAMIC, 2 * slot, 4, 5);
+  uint32_t again =
+      model.buffer("again", ESPALIER_BUFFER_DYNAMIC, 2 * slot, 4, 5);
   model.combine(x, x, a);       // 0
   model.offload(a, host);       // 1
   model.combine(x, x, b);       // 2
@@ -452,9 +451,8 @@ TEST(MachineFile, SaysWhatIsWrong) {
        "'host' is not an object"},
   };
   for (const Case &wrong : cases) {
-    std::string message =
-        messageOf([&] { parseMachine(wrong.text, "m.json"); },
-                  ESPALIER_MALFORMED);
+    std::string message = messageOf([&] { parseMachine(wrong.text, "m.json"); },
+                                    ESPALIER_MALFORMED);
     EXPECT_NE(message.find(wrong.expected), std::string::npos) << message;
   }
 }

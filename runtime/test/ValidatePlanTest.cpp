@@ -86,16 +86,13 @@ TEST(ValidatePlan, SaysWhatIsWrong) {
        "buffer 7 'c': it of 64 bytes is at -1"},
       {"argument before the block", [](auto &m) { m.desc(m.x).offset = -64; },
        "buffer 0 'x': it of 64 bytes is at -64"},
-      {"scratch",
-       [](auto &m) { m.desc(m.c).kind = ESPALIER_BUFFER_SCRATCH; },
+      {"scratch", [](auto &m) { m.desc(m.c).kind = ESPALIER_BUFFER_SCRATCH; },
        "a plan has no place for a buffer of kind 4"},
       {"overlap", [](auto &m) { m.desc(m.c).offset = 192; },
        "phase 3 'compute': buffer 7 'c' of 64 bytes at 192, phases [3, 3] "
        "shares bytes with buffer 6 'b' of 64 bytes at 192, phases [2, 5]"},
       {"partial overlap",
-       [](auto &m) {
-         m.desc(m.c).shape[0] = m.desc(m.c).row_elements = 20;
-       },
+       [](auto &m) { m.desc(m.c).shape[0] = m.desc(m.c).row_elements = 20; },
        "buffer 7 'c' of 80 bytes at 128, phases [3, 3] shares bytes with "
        "buffer 6 'b'"},
       {"overlap with an argument", [](auto &m) { m.desc(m.c).offset = 0; },
@@ -121,9 +118,7 @@ TEST(ValidatePlan, SaysWhatIsWrong) {
        "step 'combine' uses buffer 5 'host' of 64 bytes at 0, phases [1, 5], "
        "which is not on the device; prefetch it"},
       {"prefetch of what was not offloaded",
-       [](auto &m) {
-         m.operand(OffloadA, 1).buffer = m.saved;
-       },
+       [](auto &m) { m.operand(OffloadA, 1).buffer = m.saved; },
        "step 'prefetch' reads buffer 5 'host' of 64 bytes at 0, phases [1, 4], "
        "which no step before it wrote"},
       {"reads what was not written",
@@ -147,8 +142,7 @@ TEST(ValidatePlan, SaysWhatIsWrong) {
       {"prefetch from the device",
        [](auto &m) { m.operand(FetchA, 0).buffer = m.b; },
        "step 'prefetch' prefetches from buffer 6 'b'"},
-      {"prefetch of a part",
-       [](auto &m) { m.operand(FetchA, 0).elements = 8; },
+      {"prefetch of a part", [](auto &m) { m.operand(FetchA, 0).elements = 8; },
        "step 'prefetch' prefetches elements [0, 8) of buffer 5 'host'"},
       {"other sizes",
        [](auto &m) {
@@ -226,7 +220,8 @@ TEST(ValidatePlan, SpoiledTablesNeverCrash) {
     PlanModel &model = plan.model;
     auto below = [&](size_t limit) { return (uint32_t)(random() % limit); };
     for (int change = 0; change <= round % 3; ++change) {
-      espalier_buffer_desc &buffer = model.desc(below(model.entry.buffers.size()));
+      espalier_buffer_desc &buffer =
+          model.desc(below(model.entry.buffers.size()));
       uint32_t p = below(model.phases());
       switch (below(7)) {
       case 0:
@@ -242,7 +237,8 @@ TEST(ValidatePlan, SpoiledTablesNeverCrash) {
         buffer.kind = below(10);
         break;
       case 4:
-        model.operand(p, below(2)).buffer = below(model.entry.buffers.size() + 1);
+        model.operand(p, below(2)).buffer =
+            below(model.entry.buffers.size() + 1);
         break;
       case 5:
         (below(2) ? model.plan.device_bytes : model.plan.host_bytes) =

@@ -71,9 +71,16 @@ Graphs Graphs::read(const espalier_entry &entry, const char *flag,
          Structures::read(file.path, file.format, vocabulary, unseen)});
   };
   std::vector<uint32_t> numbers = graphArguments(entry);
-  if (files.empty())
-    fail(ESPALIER_INVALID_ARGUMENT, "the entry '%s' needs %s%s FILE",
-         entry.name, flag, numbers.size() > 1 ? " NAME=" : "");
+  if (files.empty()) {
+    if (!numbers.empty())
+      fail(ESPALIER_INVALID_ARGUMENT,
+           "%s is required: entry '%s' runs over structures", flag, entry.name);
+    // A network without graphs runs once.
+    Structures one;
+    one.append(std::vector<std::vector<int32_t>>(1));
+    result.graphs.push_back({0, "", std::move(one)});
+    return result;
+  }
   if (numbers.size() <= 1 && files.size() == 1 && files[0].graph.empty()) {
     if (numbers.empty())
       add(0, "", files[0]);

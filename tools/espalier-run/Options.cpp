@@ -106,6 +106,8 @@ static void checkCombination(const Options &options) {
   if (options.describe)
     return;
   if (options.training) {
+    if (options.structures.empty())
+      fail(ESPALIER_INVALID_ARGUMENT, "--structures is required to train");
     if (options.training->epochs == 0)
       fail(ESPALIER_INVALID_ARGUMENT, "--train needs --epochs N");
     if (options.saveWeights.empty())
@@ -201,7 +203,8 @@ void TrainingFlags::add(CLI::App &app) {
       ->excludes("--random-weights");
   option("--log", training.log, "Write a line of JSON an epoch")
       ->type_name("FILE.jsonl");
-  for (const char *other : {"--output", "--benchmark", "--describe"})
+  for (const char *other :
+       {"--output", "--benchmark", "--describe", "--device"})
     trains->excludes(other);
 }
 
@@ -326,6 +329,30 @@ std::optional<Options> parseOptions(int argc, char **argv) {
       ->group(execution)
       ->delimiter(',')
       ->transform(CLI::CheckedTransformer(kOptimisations));
+  CLI::Option *device =
+      app.add_option("--device", options.device,
+                     "What an entry with a memory plan runs on: cpu, or sim, "
+                     "which computes the same and says how long the machine of "
+                     "--machine would take")
+          ->group(execution)
+          ->capture_default_str()
+          ->check(CLI::IsMember({"cpu", "sim"}));
+  app.add_option("--machine", options.machine,
+                 "Description of the machine that --device sim stands for")
+      ->group(execution)
+      ->type_name("FILE.json")
+      ->needs(device);
+  app.add_option("--memory-limit", options.memoryLimit,
+                 "Bytes that the device may have, such as 512MiB; of an entry "
+                 "without a memory plan, bytes of dynamic tensors")
+      ->group(execution)
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_flag("--dry", options.dry,
+               "With --device sim: do everything but compute. Parameters and "
+               "arguments are not needed, and results mean nothing")
+      ->group(execution)
+      ->needs(device);
 
   const char *reports = "Results and reports";
   app.add_option("--output", options.output, "Write the results, by name")

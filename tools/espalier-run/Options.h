@@ -70,6 +70,11 @@ struct Options {
   unsigned threads = 1;
   /// espalier_optimisation, ored together.
   uint32_t ablate = 0;
+  /// Of entries with a memory plan.
+  std::string device = "cpu";
+  std::string machine;
+  int64_t memoryLimit = 0; // 0: what the device has
+  bool dry = false;
 
   std::optional<Training> training;
 

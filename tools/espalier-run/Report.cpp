@@ -109,10 +109,10 @@ static void printSplit(std::ostream &out, const espalier_stats &stats) {
                   stats.matmul_flops / stats.matmul_seconds * 1e-9);
 }
 
-void print(std::ostream &out, const Options &options, const Report &report,
-           const std::vector<NamedTensor> &results) {
-  out << report.model << ": " << report.entry << " on "
-      << textOf(options.structures) << '\n'
+/// What was run over, and how fast.
+static void printStructures(std::ostream &out, const Options &options,
+                            const Report &report) {
+  out << " on " << textOf(options.structures) << '\n'
       << "  " << countText(report.structures, "structure", "structures") << ", "
       << countText(report.vertices, "vertex", "vertices") << ", "
       << countText(report.batches, "batch", "batches") << ", "
@@ -127,9 +127,39 @@ void print(std::ostream &out, const Options &options, const Report &report,
   out << format("  %.6f s, %.1f structures/s, %.1f vertices/s\n",
                 report.seconds,
                 (double)report.structures / std::max(report.seconds, 1e-9),
-                (double)report.vertices / std::max(report.seconds, 1e-9))
-      << "  dynamic tensors of the largest batch: "
-      << bytesText(report.stats.peak_bytes) << '\n';
+                (double)report.vertices / std::max(report.seconds, 1e-9));
+}
+
+/// What the memory plan promised, and what came of it.
+static void printPlan(std::ostream &out, const Options &options,
+                      const Report &report) {
+  const espalier_stats &stats = report.stats;
+  out << "  on the device: " << bytesText(stats.device_peak_bytes) << " used, "
+      << bytesText(report.plan->device_bytes) << " planned";
+  if (report.plan->budget_bytes > 0)
+    out << ", budget of " << bytesText(report.plan->budget_bytes);
+  out << "\n  in the host's pool: " << bytesText(stats.host_peak_bytes)
+      << " used, " << bytesText(report.plan->host_bytes) << " planned\n"
+      << "  copied: " << bytesText(stats.offloaded_bytes) << " to the host, "
+      << bytesText(stats.prefetched_bytes) << " to the device\n";
+  if (options.device == "sim")
+    out << format("  simulated%s: %.6f s, of which %.6f s waiting for copies\n",
+                  options.dry ? ", nothing computed" : "",
+                  stats.simulated_seconds, stats.stall_seconds);
+}
+
+void print(std::ostream &out, const Options &options, const Report &report,
+           const std::vector<NamedTensor> &results) {
+  out << report.model << ": " << report.entry;
+  if (report.hasGraphs)
+    printStructures(out, options, report);
+  else
+    out << format("\n  %.6f s\n", report.seconds);
+  if (report.plan)
+    printPlan(out, options, report);
+  else
+    out << "  dynamic tensors of the largest batch: "
+        << bytesText(report.stats.peak_bytes) << '\n';
   if (!report.passes.empty()) {
     Rates rates = ratesOf(report);
     out << "benchmark of "
@@ -139,6 +169,8 @@ void print(std::ostream &out, const Options &options, const Report &report,
   }
   if (report.profiled)
     printSplit(out, report.stats);
+  if (options.dry)
+    return;
   out << "results\n";
   for (const NamedTensor &result : results) {
     out << "  " << result.name << "  "
@@ -181,6 +213,21 @@ void writeStats(const Options &options, const Report &report) {
                        {"gemm_flops", stats.matmul_flops}};
   json["peak_bytes"] = stats.peak_bytes;
   json["allocated_bytes"] = stats.allocated_bytes;
+  if (report.plan) {
+    json["memory"] = {{"device", options.device},
+                      {"budget_bytes", report.plan->budget_bytes},
+                      {"planned_device_bytes", report.plan->device_bytes},
+                      {"device_peak_bytes", stats.device_peak_bytes},
+                      {"planned_host_bytes", report.plan->host_bytes},
+                      {"host_peak_bytes", stats.host_peak_bytes},
+                      {"offloaded_bytes", stats.offloaded_bytes},
+                      {"prefetched_bytes", stats.prefetched_bytes}};
+    if (options.device == "sim")
+      json["simulated"] = {{"machine", options.machine},
+                           {"dry", options.dry},
+                           {"seconds", stats.simulated_seconds},
+                           {"stall_seconds", stats.stall_seconds}};
+  }
   if (!report.passes.empty()) {
     Rates rates = ratesOf(report);
     json["benchmark"] = {

@@ -35,6 +35,10 @@ struct Report {
   /// Of one pass; split into kinds of work if `profiled`.
   espalier_stats stats{};
   bool profiled = false;
+  /// Whether the entry runs over structures.
+  bool hasGraphs = true;
+  /// The entry's memory plan; null if it has none.
+  const espalier_plan *plan = nullptr;
   /// Seconds of every measured pass, for --benchmark.
   std::vector<double> passes;
 };

@@ -32,6 +32,8 @@ static Weights makeWeights(const Module &module, const espalier_entry &entry,
     return readParameters(options.weights);
   if (options.randomWeights)
     return Weights::random(module, *options.randomWeights, entry.name);
+  if (options.dry)
+    return Weights(std::vector<NamedView>{});
   for (uint32_t i = 0; i != entry.buffer_count; ++i)
     if (entry.buffers[i].kind == ESPALIER_BUFFER_PARAMETER)
       fail(ESPALIER_INVALID_ARGUMENT,
@@ -76,6 +78,10 @@ void run(const Module &module, Options options) {
   how.threads = options.threads;
   how.ablate = options.ablate;
   how.entry = entry.name;
+  how.device = options.device;
+  how.machine = options.machine;
+  how.memoryLimit = options.memoryLimit;
+  how.dry = options.dry;
   how.profile =
       !options.benchmark && !(options.stats.empty() && options.trace.empty());
   Session session(module, weights, how);
@@ -88,6 +94,8 @@ void run(const Module &module, Options options) {
   report.batches = batches.count();
   report.vocabulary = vocabulary.size();
   report.profiled = how.profile;
+  report.hasGraphs = entry.graph_count > 0;
+  report.plan = entry.plan;
 
   Collector collector(entry, graphs, batches.count());
   report.seconds = batches.pass(session, &collector);

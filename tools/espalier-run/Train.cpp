@@ -455,6 +455,7 @@ int train(const Module &module, Options options) {
   how.threads = options.threads;
   how.ablate = options.ablate;
   how.entry = step.name;
+  how.memoryLimit = options.memoryLimit;
   how.profile = !(options.stats.empty() && options.trace.empty());
   Session session(module, weights, how);
   std::optional<Session> measure;

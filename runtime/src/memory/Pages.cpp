@@ -16,8 +16,7 @@ namespace espalier {
 
 Pages::Pages(int64_t bytes, Access access, const char *what) {
   int64_t wanted = std::max<int64_t>(bytes, 1);
-  int protection =
-      access == Access::None ? PROT_NONE : PROT_READ | PROT_WRITE;
+  int protection = access == Access::None ? PROT_NONE : PROT_READ | PROT_WRITE;
   void *pages = mmap(nullptr, (size_t)wanted, protection,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pages == MAP_FAILED)

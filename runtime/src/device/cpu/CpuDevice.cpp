@@ -27,9 +27,8 @@ char *CpuDevice::allocate(int64_t bytes, const char *what) {
 }
 
 void CpuDevice::release(char *block) {
-  auto found = std::find_if(blocks.begin(), blocks.end(), [&](const Pages &p) {
-    return p.data() == block;
-  });
+  auto found = std::find_if(blocks.begin(), blocks.end(),
+                            [&](const Pages &p) { return p.data() == block; });
   allocated -= found->bytes();
   blocks.erase(found);
 }

@@ -73,9 +73,9 @@ double MachineReader::size(const json &value, const std::string &where) const {
     static const struct {
       const char *name;
       double bytes;
-    } units[] = {{"", 1},         {"B", 1},         {"kB", 1e3},
-                 {"KB", 1e3},     {"MB", 1e6},      {"GB", 1e9},
-                 {"TB", 1e12},    {"KiB", 0x1p10},  {"MiB", 0x1p20},
+    } units[] = {{"", 1},         {"B", 1},        {"kB", 1e3},
+                 {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
+                 {"TB", 1e12},    {"KiB", 0x1p10}, {"MiB", 0x1p20},
                  {"GiB", 0x1p30}, {"TiB", 0x1p40}};
     for (const auto &known : units)
       if (error == std::errc() && name == known.name)
@@ -109,8 +109,7 @@ int64_t MachineReader::bytes(const json &object, const char *where,
   auto found = object.find(key);
   if (found == object.end())
     wrong(format("%s of %s is missing", key, where));
-  return (int64_t)std::nearbyint(
-      size(*found, format("%s of %s", key, where)));
+  return (int64_t)std::nearbyint(size(*found, format("%s of %s", key, where)));
 }
 
 Machine MachineReader::read() {

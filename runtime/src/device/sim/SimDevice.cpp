@@ -46,9 +46,9 @@ char *SimDevice::allocate(int64_t bytes, const char *what) {
          (long long)std::min(available, memory.largestFree()));
   Pages pages;
   try {
-    pages = Pages(
-        bytes, options.dry ? Pages::Access::None : Pages::Access::ReadWrite,
-        what);
+    pages = Pages(bytes,
+                  options.dry ? Pages::Access::None : Pages::Access::ReadWrite,
+                  what);
   } catch (...) {
     memory.release(node);
     throw;
