@@ -106,8 +106,6 @@ static void checkCombination(const Options &options) {
   if (options.describe)
     return;
   if (options.training) {
-    if (options.structures.empty())
-      fail(ESPALIER_INVALID_ARGUMENT, "--structures is required to train");
     if (options.training->epochs == 0)
       fail(ESPALIER_INVALID_ARGUMENT, "--train needs --epochs N");
     if (options.saveWeights.empty())
@@ -204,7 +202,7 @@ void TrainingFlags::add(CLI::App &app) {
   option("--log", training.log, "Write a line of JSON an epoch")
       ->type_name("FILE.jsonl");
   for (const char *other :
-       {"--output", "--benchmark", "--describe", "--device"})
+       {"--output", "--benchmark", "--describe", "--dry"})
     trains->excludes(other);
 }
 

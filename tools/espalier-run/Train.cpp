@@ -401,6 +401,8 @@ static void writeReports(const Module &module, const espalier_entry &step,
   report.stats = session.stats();
   report.structures = report.stats.structures;
   report.vertices = report.stats.vertices;
+  report.hasGraphs = step.graph_count > 0;
+  report.plan = step.plan;
   report.batches = report.stats.runs;
   report.vocabulary = vocabulary.size();
   report.seconds = report.stats.total_seconds;
@@ -455,12 +457,16 @@ int train(const Module &module, Options options) {
   how.threads = options.threads;
   how.ablate = options.ablate;
   how.entry = step.name;
+  how.device = options.device;
+  how.machine = options.machine;
   how.memoryLimit = options.memoryLimit;
   how.profile = !(options.stats.empty() && options.trace.empty());
   Session session(module, weights, how);
   std::optional<Session> measure;
   if (validates) {
     how.entry = measureEntry->name;
+    how.device = "cpu"; // the measure need not fit where the training does
+    how.machine.clear();
     how.profile = false;
     measure.emplace(module, weights, how);
   }

@@ -317,15 +317,30 @@ private:
       });
       return success();
     }
-    for (OpResult result : op->getResults())
-      if (failed(define(result, BufferKind::dynamic)))
+    for (OpResult result : op->getResults()) {
+      if (Value old = updatedCopy(result))
+        buffers[result] = bufferOf(old);
+      else if (failed(define(result, BufferKind::dynamic)))
         return failure();
+    }
     auto layer = dyn_cast<nn::LayerOpInterface>(op);
     if (layer && kindOf(layer.getLayer().kind))
       return lowerLayer(layer);
     if (auto kernel = dyn_cast<nn::RowKernelOpInterface>(op))
       return lowerKernel(kernel);
     return op->emitOpError("cannot be lowered in a layered network");
+  }
+
+  /// The operand that `result` is the new value of, if that is a parameter's
+  /// copy on the device: both are one buffer until it goes home.
+  static Value updatedCopy(OpResult result) {
+    std::optional<int64_t> offset = offsetOf(result);
+    for (Value operand : result.getOwner()->getOperands())
+      if (operand.getType() == result.getType() && offset &&
+          operand.getDefiningOp<plan::PrefetchOp>() &&
+          offsetOf(operand) == offset)
+        return operand;
+    return {};
   }
 
   LogicalResult lowerLayer(nn::LayerOpInterface op) {

@@ -99,6 +99,7 @@ public:
 
 private:
   func::FuncOp function() { return result.function; }
+  bool isPlanned() { return function()->hasAttr(kMemoryAttrName); }
   planning::Graph &graph() { return result.graph; }
   planning::Plan &plan() { return result.plan; }
 
@@ -130,8 +131,7 @@ private:
           argument, text, input ? TensorKind::input : TensorKind::parameter);
       auto offset =
           function().getArgAttrOfType<IntegerAttr>(number, kOffsetAttrName);
-      bool planned = function()->hasAttr(kMemoryAttrName);
-      if (planned && !offset)
+      if (isPlanned() && !offset)
         continue; // on the host
       BufferId buffer = addBuffer(argument, tensor);
       resident.push_back(buffer);
@@ -219,8 +219,11 @@ private:
     if (op.hasTrait<OpTrait::ConstantLike>()) {
       TensorId tensor =
           addTensor(op.getResult(0), "constant", TensorKind::input);
-      resident.push_back(addBuffer(op.getResult(0), tensor));
-      constants.push_back(&op);
+      if (isPlanned() && !op.hasAttr(kOffsetsAttrName))
+        return success(); // on the host
+      BufferId buffer = addBuffer(op.getResult(0), tensor);
+      resident.push_back(buffer);
+      readOffsets(op, buffer);
       return success();
     }
     if (auto release = dyn_cast<ReleaseOp>(op)) {
@@ -231,12 +234,17 @@ private:
     }
     if (auto offload = dyn_cast<OffloadOp>(op)) {
       BufferId source = use(offload.getTensor());
+      tensorOf[offload.getResult()] = plan().buffers[source].tensor;
+      // A new value that goes home goes from where the old one was.
+      if (result.updatedBy(plan().buffers[source].tensor) >= 0 &&
+          plan().buffers[source].sharesWith >= 0)
+        source = plan().buffers[source].sharesWith;
       planning::Step step;
       step.kind = planning::Step::Kind::offload;
       step.inputs = {source};
       plan().steps.push_back(step);
-      plan().buffers[source].last = lastStep();
-      tensorOf[offload.getResult()] = plan().buffers[source].tensor;
+      plan().buffers[source].last =
+          std::max(plan().buffers[source].last, lastStep());
       return success();
     }
     if (auto prefetch = dyn_cast<PrefetchOp>(op)) {
@@ -420,7 +428,6 @@ private:
   llvm::DenseMap<Operation *, SmallVector<std::pair<Value, BlockArgument>>>
       updatesOf;
   SmallVector<BufferId> resident, outputs;
-  SmallVector<Operation *> constants;
 };
 
 FailureOr<NetworkGraph> NetworkGraph::read(func::FuncOp function) {
@@ -475,6 +482,8 @@ public:
       if (op->hasTrait<OpTrait::ConstantLike>())
         current[network.tensorOf.lookup(op->getResult(0))] =
             builder.clone(*op)->getResult(0);
+    for (auto [tensor, constant] : current)
+      host[tensor] = constant;
     for (auto [id, buffer] : llvm::enumerate(network.plan.buffers))
       if (Value constant = current.lookup(buffer.tensor))
         values[BufferId(id)] = constant;
@@ -531,13 +540,16 @@ private:
     case planning::Step::Kind::offload: {
       BufferId source = step.inputs[0];
       TensorId tensor = network.plan.buffers[source].tensor;
-      Value value = valueOf(source);
+      Value value = contents.lookup(source);
+      if (!value)
+        value = valueOf(source);
       auto offload = OffloadOp::create(
           builder, value.getLoc(),
           HostType::get(builder.getContext(),
                         cast<RankedTensorType>(value.getType())),
           value);
       host[tensor] = offload.getResult();
+      host[tensorIn.lookup(value)] = offload.getResult();
       return;
     }
     case planning::Step::Kind::prefetch: {
@@ -572,11 +584,18 @@ private:
                          {step.workspaceBytes, step.workspaceOffset}));
     for (auto [buffer, value] : llvm::zip(step.outputs, clone->getResults()))
       define(buffer, value);
+    const planning::Operator &described = network.graph.operators[step.op];
+    for (size_t i = 0; i < described.updates.size(); ++i)
+      if (BufferId old = network.plan.buffers[step.outputs[i]].sharesWith;
+          described.updates[i] >= 0 && old >= 0)
+        contents[old] = clone->getResult(i);
   }
 
   void define(BufferId buffer, Value value) {
+    TensorId tensor = network.plan.buffers[buffer].tensor;
     values[buffer] = value;
-    current[network.plan.buffers[buffer].tensor] = value;
+    current[tensor] = value;
+    tensorIn[value] = tensor;
   }
 
   /// What a buffer holds: the value that was made in it, or an argument or a
@@ -611,10 +630,11 @@ private:
       TensorId tensor = network.tensorOf.lookup(storage);
       Value last = viewLike(value, current.lookup(tensor));
       // A parameter whose home is the host has its new value there.
-      auto target = network.updatedBy(tensor);
-      if (target >= 0 && !isResident(target))
-        if (Value offloaded = host.lookup(tensor))
-          last = offloaded;
+      TensorId target = network.updatedBy(tensor);
+      bool isAtHome = isa<HostType>(value.getType()) ||
+                      (target >= 0 && !isResident(target));
+      if (Value offloaded = isAtHome ? host.lookup(tensor) : Value())
+        last = offloaded;
       mapping.map(value, last);
       types.push_back(last.getType());
     }
@@ -660,7 +680,10 @@ private:
   SmallVector<Operation *> old;
   SmallVector<int32_t> lastUses;
   SmallVector<SmallVector<BufferId, 1>> releases;
-  llvm::DenseMap<BufferId, Value> values;
+  /// By buffer: the value that is made there, and the new value of a parameter
+  /// that has been written over it.
+  llvm::DenseMap<BufferId, Value> values, contents;
+  llvm::DenseMap<Value, TensorId> tensorIn;
   /// By tensor: its last value on the device, and on the host.
   llvm::DenseMap<TensorId, Value> current, host;
   llvm::DenseMap<OperatorId, int64_t> runs;
