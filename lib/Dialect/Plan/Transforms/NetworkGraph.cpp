@@ -631,8 +631,10 @@ private:
       Value last = viewLike(value, current.lookup(tensor));
       // A parameter whose home is the host has its new value there.
       TensorId target = network.updatedBy(tensor);
-      bool isAtHome = isa<HostType>(value.getType()) ||
-                      (target >= 0 && !isResident(target));
+      // And so has a result that could not stay.
+      bool isAtHome =
+          isa<HostType>(value.getType()) ||
+          (target >= 0 ? !isResident(target) : !staysToTheEnd(tensor));
       if (Value offloaded = isAtHome ? host.lookup(tensor) : Value())
         last = offloaded;
       mapping.map(value, last);
@@ -643,12 +645,18 @@ private:
         builder.getFunctionType(function.getArgumentTypes(), types));
   }
 
+  bool staysToTheEnd(TensorId tensor) const {
+    return llvm::any_of(network.plan.buffers, [&](const auto &buffer) {
+      return buffer.tensor == tensor &&
+             buffer.last + 1 >= int32_t(network.plan.steps.size());
+    });
+  }
+
   bool isResident(TensorId tensor) const {
-    for (const planning::Buffer &buffer : network.plan.buffers)
-      if (buffer.tensor == tensor && buffer.first == 0 &&
-          buffer.last + 1 >= int32_t(network.plan.steps.size()))
-        return true;
-    return false;
+    return llvm::any_of(network.plan.buffers, [&](const auto &buffer) {
+      return buffer.tensor == tensor && buffer.first == 0 &&
+             buffer.last + 1 >= int32_t(network.plan.steps.size());
+    });
   }
 
   void writeOffsets() {
