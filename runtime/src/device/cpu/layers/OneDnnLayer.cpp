@@ -56,12 +56,11 @@ public:
     auto operands = reinterpret_cast<float *const *>(call.operands);
     Failure failure;
     for (int64_t stage = 0; stage < library.stages(layer); ++stage)
-      forEachIndex(call.pool, library.parts(layer, stage),
-                   [&](unsigned, int64_t part) {
-                     if (!library.run(layer, stage, part, operands,
-                                      call.scratch))
-                       failure.note(library.error());
-                   });
+      forEachIndex(
+          call.pool, library.parts(layer, stage), [&](unsigned, int64_t part) {
+            if (!library.run(layer, stage, part, operands, call.scratch))
+              failure.note(library.error());
+          });
     failure.raise("convolution");
   }
 
