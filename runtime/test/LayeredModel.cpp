@@ -44,8 +44,8 @@ void LayeredModel::addLayer(const char *name, uint32_t kind,
   layers.push_back(layer);
   TestModel::Operands operands;
   for (uint32_t b : buffers)
-    operands.push_back({b, ESPALIER_ACCESS_SHARED, 0, 0, 0,
-                        entry.buffers[b].row_elements});
+    operands.push_back(
+        {b, ESPALIER_ACCESS_SHARED, 0, 0, 0, entry.buffers[b].row_elements});
   entry.phase(name, ESPALIER_ROWS_ONE);
   entry.step(ESPALIER_STEP_LAYER, name, std::move(operands));
   entry.steps.back().back().layer = &layers.back();
@@ -69,10 +69,10 @@ LayeredModel::LayeredModel(int64_t images) {
   uint32_t total = add("total", ESPALIER_BUFFER_STATE, {2, 2});
   uint32_t convolved = add("convolved", ESPALIER_BUFFER_DYNAMIC,
                            {images, 3, 5, 6}, Convolution, Pool);
-  uint32_t pooled = add("pooled", ESPALIER_BUFFER_DYNAMIC, {images, 3, 2, 3},
-                        Pool, Concat);
-  uint32_t joined = add("joined", ESPALIER_BUFFER_DYNAMIC, {images, 6, 2, 3},
-                        Concat, Sum);
+  uint32_t pooled =
+      add("pooled", ESPALIER_BUFFER_DYNAMIC, {images, 3, 2, 3}, Pool, Concat);
+  uint32_t joined =
+      add("joined", ESPALIER_BUFFER_DYNAMIC, {images, 6, 2, 3}, Concat, Sum);
   uint32_t sums = add("sums", ESPALIER_BUFFER_OUTPUT, {6});
 
   addLayer("convolution", ESPALIER_LAYER_CONV2D, {x, w, b, convolved});

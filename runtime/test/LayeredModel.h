@@ -7,12 +7,12 @@
 //
 // The tables of one entry, "step", over images x [N, 2, 5, 6]:
 //
-//   convolved = conv2d(x, W) + b           W [3, 2, 3, 3], padding 1, by patches
-//   relu      = max(convolved, floor)      a kernel over the N images, in place
-//   pooled    = max_pool2d(relu)           windows of 2x2
-//   joined    = concat(pooled, pooled)     channels
-//   sums      = sum_channels(joined)       a result
-//   total    += matmul(l, r)               total is a state, l and r constants
+//   convolved = conv2d(x, W) + b           W [3, 2, 3, 3], padding 1, by
+//   patches relu      = max(convolved, floor)      a kernel over the N images,
+//   in place pooled    = max_pool2d(relu)           windows of 2x2 joined    =
+//   concat(pooled, pooled)     channels sums      = sum_channels(joined) a
+//   result total    += matmul(l, r)               total is a state, l and r
+//   constants
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_TEST_LAYEREDMODEL_H

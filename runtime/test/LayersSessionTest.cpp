@@ -41,7 +41,8 @@ std::vector<float> expectedSums(int64_t images, Values x, Values w, Values b,
                 for (int64_t u = 0; u < 3; ++u)
                   for (int64_t v = 0; v < 3; ++v)
                     if (y + u >= 1 && y + u < 6 && z + v >= 1 && z + v < 7)
-                      sum += w.at(o, i, u, v) * x.at(n, i, y + u - 1, z + v - 1);
+                      sum +=
+                          w.at(o, i, u, v) * x.at(n, i, y + u - 1, z + v - 1);
               best = std::max({best, sum, floor});
             }
           sums[o] += (float)best;
@@ -125,8 +126,8 @@ TEST(LayersSession, ScratchIsCounted) {
   LayeredModel tables(4);
   Module module(&tables.model);
   const espalier_entry &entry = module.entry("step");
-  BoundWeights weights(module, entry,
-                       std::make_shared<SharedWeights>(randomWeights(entry, 1)));
+  BoundWeights weights(
+      module, entry, std::make_shared<SharedWeights>(randomWeights(entry, 1)));
   Program one(entry, weights.packed(), 1), two(entry, weights.packed(), 2);
   EXPECT_GT(one.layerScratchBytes, 0);
   EXPECT_EQ(two.layerScratchBytes, 2 * one.layerScratchBytes);
@@ -234,7 +235,8 @@ TEST(LayersSession, DamagedTables) {
        [](M &m) { m.layer(M::Convolution).workspace_offset = -2; }},
       {"its workspace of 2160 bytes is at 64, expected -1, no place",
        [](M &m) { m.layer(M::Convolution).workspace_offset = 64; }},
-      {"window 0 is 0, expected 1", [](M &m) { m.layer(M::Pool).window[0] = 0; }},
+      {"window 0 is 0, expected 1",
+       [](M &m) { m.layer(M::Pool).window[0] = 0; }},
       {"2 windows of 3 at steps of 2 over 5 elements with padding 9 and 0, "
        "expected 6, or 7 rounded up",
        [](M &m) {
@@ -314,8 +316,8 @@ TEST(LayersSession, DamagedTables) {
 /// Words of the tables set to nonsense, one at a time: refused, or run.
 TEST(LayersSession, SpoiledAttributesNeverCrash) {
   ScopedVariable variable("ESPALIER_GEMM", "builtin");
-  const int64_t nonsense[] = {-1, 0, 1, 2, 3, 5, 1 << 20, INT32_MAX, INT64_MIN,
-                              INT64_MAX};
+  const int64_t nonsense[] = {-1, 0,       1,         2,         3,
+                              5,  1 << 20, INT32_MAX, INT64_MIN, INT64_MAX};
   int refused = 0, ran = 0;
   for (size_t phase = 0; phase < M::Phases; ++phase) {
     if (phase == M::Relu)

@@ -144,8 +144,8 @@ private:
     const int64_t after = (extent + 2 * padding - window) / stride + 1;
     const Shape x = images(from, extent), y = images(to, after);
     const Shape weight = {to, from, window, window};
-    const double flops = 2.0 * (double)(batch * to * after * after * from *
-                                        window * window);
+    const double flops =
+        2.0 * (double)(batch * to * after * after * from * window * window);
     std::string name = std::to_string(window) + "x" + std::to_string(window) +
                        "/" + std::to_string(stride) + " " +
                        std::to_string(from) + "->" + std::to_string(to) +
@@ -181,9 +181,9 @@ private:
     std::fill_n(layer.strides, 2, stride);
     std::fill_n(layer.padding, 4, padding);
     const Shape x = images(channels, extent), y = images(channels, after);
-    std::string name = (kind == ESPALIER_LAYER_MAX_POOL2D ? "max pool at "
-                                                          : "mean pool at ") +
-                       std::to_string(extent);
+    std::string name =
+        (kind == ESPALIER_LAYER_MAX_POOL2D ? "max pool at " : "mean pool at ") +
+        std::to_string(extent);
     add(name, layer, {x, y}, 0);
     layer.kind = adjoint;
     if (adjoint == ESPALIER_LAYER_MAX_POOL2D_ADJOINT)
@@ -293,10 +293,9 @@ int run(const Options &options) {
     bool isConvolution =
         bench.problem.layer.kind <= ESPALIER_LAYER_CONV2D_WEIGHT_ADJOINT;
     for (Column &column : columns) {
-      Result result = measure(bench.problem,
-                              isConvolution ? column.algorithm : 0,
-                              column.backend, column.threads,
-                              options.processorTime);
+      Result result =
+          measure(bench.problem, isConvolution ? column.algorithm : 0,
+                  column.backend, column.threads, options.processorTime);
       column.total += bench.count * result.milliseconds;
       column.scratch = std::max(column.scratch, result.scratchBytes);
       std::printf(" %10.3f", result.milliseconds);
@@ -349,9 +348,8 @@ int main(int argc, char **argv) {
       options.image = std::atol(value);
     } else if (name == "--only") {
       options.only = value;
-    } else if (name == "--clock" &&
-               (!std::strcmp(value, "wall") ||
-                !std::strcmp(value, "processor"))) {
+    } else if (name == "--clock" && (!std::strcmp(value, "wall") ||
+                                     !std::strcmp(value, "processor"))) {
       options.processorTime = !std::strcmp(value, "processor");
     } else if (name == "--threads") {
       options.threads.clear();

@@ -42,8 +42,7 @@ static void *loadLibrary() {
 
 template <typename Table> static const Table *findTable(const char *symbol) {
   static void *library = loadLibrary();
-  auto query =
-      reinterpret_cast<const Table *(*)()>(dlsym(library, symbol));
+  auto query = reinterpret_cast<const Table *(*)()>(dlsym(library, symbol));
   const Table *table = query ? query() : nullptr;
   if (!table || table->structSize != sizeof(Table))
     fail(ESPALIER_INCOMPATIBLE,

@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// oneDNN's fast convolutions want blocks of channels side by side. Copying
-// images and weights to such layouts and back costs less than its kernels for
-// plain layouts lose (docs/performance.md), so each part does so for its own
-// images; the copies are made image by image where the convolution is, too, so
-// that they are still in the cache.
+// oneDNN's fast convolutions want blocks of channels side by side. But for
+// windows of one point, copying images and weights to such layouts and back
+// costs less than its kernels for plain layouts lose (docs/performance.md), so
+// each part does so for its own images.
 //
 // A convolution is cut by images; where there are fewer of these than threads,
 // into ranges of the channels that it writes. The adjoint of a weight, a sum
@@ -56,9 +55,7 @@ Memory at(const Desc &desc, const void *data) {
   return Memory(desc, oneDnnEngine(), const_cast<void *>(data));
 }
 
-Desc any(const Dims &dims) {
-  return Desc(dims, kF32, Memory::format_tag::any);
-}
+Desc any(const Dims &dims) { return Desc(dims, kF32, Memory::format_tag::any); }
 
 /// A copy between two layouts of a tensor; nothing if they are the same.
 class Copy {
@@ -82,9 +79,10 @@ public:
     isNeeded = true;
   }
   void run(const void *source, void *target, char *scratch) const {
-    primitive.execute(stream(), {{DNNL_ARG_FROM, at(from, source)},
-                                 {DNNL_ARG_TO, at(to, target)},
-                                 {DNNL_ARG_SCRATCHPAD, at(scratchpad, scratch)}});
+    primitive.execute(stream(),
+                      {{DNNL_ARG_FROM, at(from, source)},
+                       {DNNL_ARG_TO, at(to, target)},
+                       {DNNL_ARG_SCRATCHPAD, at(scratchpad, scratch)}});
   }
   int64_t scratchBytes() const {
     return isNeeded ? alignUp((int64_t)scratchpad.get_size()) : 0;
@@ -123,6 +121,17 @@ protected:
   }
   static Desc plainImages(const Dims &dims) {
     return Desc(dims, kF32, Memory::format_tag::nchw);
+  }
+  /// The layout that is fastest, copies included. With a window of one point
+  /// the convolution is a product of plain matrices, which loses less than
+  /// copies cost, unless images are so small that a matrix has few columns.
+  Desc imageLayout(const Dims &dims) const {
+    constexpr int64_t kMinArea = 64;
+    const bool isProduct = shape.windowHeight == 1 && shape.windowWidth == 1 &&
+                           shape.strides[0] == 1 && shape.strides[1] == 1 &&
+                           shape.groups == 1 &&
+                           shape.resultHeight * shape.resultWidth >= kMinArea;
+    return isProduct ? plainImages(dims) : any(dims);
   }
   /// A weight, or a range of its channels or results if it has one group.
   Dims weightDims(int64_t channels, int64_t results) const {
@@ -173,8 +182,8 @@ public:
     // Ranges of fewer channels are not worth a thread's while.
     constexpr int64_t kMinChannels = 16;
     cuts = byChannels
-               ? std::max<int64_t>(
-                     1, std::min<int64_t>(shape.threads, written / kMinChannels))
+               ? std::max<int64_t>(1, std::min<int64_t>(shape.threads,
+                                                        written / kMinChannels))
                : std::min<int64_t>(shape.threads, shape.images);
     for (int64_t part = 0; part < cuts; ++part) {
       Range range(byChannels ? written : shape.images, cuts, part);
@@ -190,9 +199,8 @@ public:
     for (const Piece &other : pieces)
       sharesWeight &= other.weight == pieces[0].weight;
     for (const Piece &other : pieces) {
-      weightBytes = std::max(weightBytes, other.copyWeight.isNeeded
-                                              ? bytesOf(other.weight)
-                                              : 0);
+      weightBytes = std::max(
+          weightBytes, other.copyWeight.isNeeded ? bytesOf(other.weight) : 0);
       copyBytes = std::max(copyBytes, other.copyWeight.scratchBytes());
       partBytes = std::max(
           partBytes,
@@ -221,8 +229,7 @@ public:
       weight += channels.begin * shape.windowHeight * shape.windowWidth *
                 (isForward ? shape.channels : 1);
     char *packed = scratch + (sharesWeight ? 0 : part * weightBytes);
-    char *afterWeights =
-        scratch + weightCopies() * (weightBytes + copyBytes);
+    char *afterWeights = scratch + weightCopies() * (weightBytes + copyBytes);
     if (stage == 0) {
       if (piece.copyWeight.isNeeded)
         piece.copyWeight.run(weight, packed,
@@ -231,10 +238,9 @@ public:
       return;
     }
     Range images(shape.images, byChannels ? 1 : cuts, byChannels ? 0 : part);
-    const int64_t read = isForward
-                             ? shape.channels * shape.height * shape.width
-                             : shape.results * shape.resultHeight *
-                                   shape.resultWidth;
+    const int64_t read =
+        isForward ? shape.channels * shape.height * shape.width
+                  : shape.results * shape.resultHeight * shape.resultWidth;
     const int64_t writtenArea = isForward
                                     ? shape.resultHeight * shape.resultWidth
                                     : shape.height * shape.width;
@@ -257,9 +263,8 @@ public:
     }
     if (piece.copyIn.isNeeded)
       piece.copyIn.run(from, const_cast<void *>(in), mine);
-    const void *usedWeight = piece.copyWeight.isNeeded
-                                 ? (const void *)packed
-                                 : (const void *)weight;
+    const void *usedWeight =
+        piece.copyWeight.isNeeded ? (const void *)packed : (const void *)weight;
     if (isForward) {
       std::unordered_map<int, Memory> arguments = {
           {DNNL_ARG_SRC, at(piece.in, in)},
@@ -267,10 +272,9 @@ public:
           {DNNL_ARG_DST, at(piece.out, out)},
           {DNNL_ARG_SCRATCHPAD, at(piece.scratchpad, mine)}};
       if (shape.hasBias)
-        arguments.emplace(DNNL_ARG_BIAS,
-                          at(piece.bias, operands[2] + (byChannels
-                                                            ? channels.begin
-                                                            : 0)));
+        arguments.emplace(
+            DNNL_ARG_BIAS,
+            at(piece.bias, operands[2] + (byChannels ? channels.begin : 0)));
       piece.primitive.execute(stream(), arguments);
     } else {
       piece.primitive.execute(
@@ -299,8 +303,7 @@ private:
 
   Piece makePiece(int64_t size) const {
     const int64_t images = byChannels ? shape.images : size;
-    const int64_t channels =
-        byChannels && !isForward ? size : shape.channels;
+    const int64_t channels = byChannels && !isForward ? size : shape.channels;
     const int64_t results = byChannels && isForward ? size : shape.results;
     const Dims image = imageDims(images, channels);
     const Dims result = resultDims(images, results);
@@ -309,8 +312,8 @@ private:
     piece.size = size;
     if (shape.hasBias)
       piece.bias = Desc({results}, kF32, Memory::format_tag::x);
-    auto forward =
-        describeForward(any(image), any(weight), piece.bias, any(result));
+    auto forward = describeForward(imageLayout(image), any(weight), piece.bias,
+                                   imageLayout(result));
     if (isForward) {
       piece.in = forward.src_desc();
       piece.weight = forward.weights_desc();
@@ -319,8 +322,8 @@ private:
       piece.primitive = dnnl::convolution_forward(forward);
     } else {
       dnnl::convolution_backward_data::primitive_desc backward(
-          {dnnl::algorithm::convolution_direct, any(image), any(weight),
-           any(result), strides(), dilations(), paddingBefore(),
+          {dnnl::algorithm::convolution_direct, imageLayout(image), any(weight),
+           imageLayout(result), strides(), dilations(), paddingBefore(),
            paddingAfter()},
           attributes(), oneDnnEngine(), forward);
       piece.in = backward.diff_dst_desc();
@@ -367,13 +370,13 @@ public:
     copyWeight = Copy(layout, plainWeight(weight), shape.accumulates);
     sumBytes = alignUp((int64_t)layout.get_size());
     for (const Piece &piece : pieces)
-      partBytes = std::max(
-          partBytes,
-          (piece.copyImage.isNeeded ? bytesOf(piece.image) : 0) +
-              (piece.copyResult.isNeeded ? bytesOf(piece.result) : 0) +
-              std::max({piece.copyImage.scratchBytes(),
-                        piece.copyResult.scratchBytes(),
-                        bytesOf(piece.scratchpad)}));
+      partBytes =
+          std::max(partBytes,
+                   (piece.copyImage.isNeeded ? bytesOf(piece.image) : 0) +
+                       (piece.copyResult.isNeeded ? bytesOf(piece.result) : 0) +
+                       std::max({piece.copyImage.scratchBytes(),
+                                 piece.copyResult.scratchBytes(),
+                                 bytesOf(piece.scratchpad)}));
   }
 
   int64_t scratchBytes() const override {
@@ -427,11 +430,12 @@ private:
     const Dims image = imageDims(images, shape.channels);
     const Dims result = resultDims(images, shape.results);
     auto forward = describeForward(
-        any(image), any(weightDims(shape.channels, shape.results)), Desc(),
-        any(result));
+        imageLayout(image), any(weightDims(shape.channels, shape.results)),
+        Desc(), imageLayout(result));
     dnnl::convolution_backward_weights::primitive_desc backward(
-        {dnnl::algorithm::convolution_direct, any(image), weight, any(result),
-         strides(), dilations(), paddingBefore(), paddingAfter()},
+        {dnnl::algorithm::convolution_direct, imageLayout(image), weight,
+         imageLayout(result), strides(), dilations(), paddingBefore(),
+         paddingAfter()},
         attributes(), oneDnnEngine(), forward);
     Piece piece;
     piece.size = images;
@@ -521,10 +525,10 @@ bool run(const void *layer, int64_t stage, int64_t part, float *const *operands,
 
 bool multiply(const OneDnnProduct *p) {
   return oneDnnSucceeds([&] {
-    dnnl_status_t status = dnnl_sgemm(
-        p->transposesA ? 'T' : 'N', p->transposesB ? 'T' : 'N', p->m, p->n,
-        p->k, 1.0f, p->a, p->ldA, p->b, p->ldB, p->accumulates ? 1.0f : 0.0f,
-        p->out, p->ldOut);
+    dnnl_status_t status =
+        dnnl_sgemm(p->transposesA ? 'T' : 'N', p->transposesB ? 'T' : 'N', p->m,
+                   p->n, p->k, 1.0f, p->a, p->ldA, p->b, p->ldB,
+                   p->accumulates ? 1.0f : 0.0f, p->out, p->ldOut);
     dnnl::error::wrap_c_api(status, "could not execute a matrix product");
   });
 }
@@ -544,8 +548,7 @@ const OneDnnLayers layers = {sizeof(OneDnnLayers),
 } // namespace
 } // namespace espalier
 
-extern "C" __attribute__((visibility("default")))
-const espalier::OneDnnLayers *
+extern "C" __attribute__((visibility("default"))) const espalier::OneDnnLayers *
 espalier_onednn_layers() {
   return &espalier::layers;
 }
