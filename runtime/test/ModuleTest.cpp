@@ -130,7 +130,7 @@ TEST(Module, DamagedTables) {
        [](auto &t) { t.classify.phases[0].rows = 4; }},
       {"graph 3 of 1", [](auto &t) { t.classify.phases[0].graph = 3; }},
       {"no step table", [](auto &t) { t.classify.phases[0].steps = nullptr; }},
-      {"unknown kind 13", [](auto &t) { stepOf(t, 0, 0).kind = 13; }},
+      {"unknown kind 99", [](auto &t) { stepOf(t, 0, 0).kind = 99; }},
       {"2 operands, expected 3",
        [](auto &t) { stepOf(t, 0, 0).operand_count = 2; }},
       {"no kernel", [](auto &t) { stepOf(t, 1, 4).kernel = nullptr; }},

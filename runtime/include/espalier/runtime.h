@@ -340,6 +340,12 @@ typedef struct espalier_stats {
   /* Of the vertices those that were evaluated; the others are equal to one of
    * these (see ESPALIER_SHARING). */
   int64_t evaluated_vertices;
+  /* Layers over whole tensors; as the other parts of the time, but not summed
+   * over the threads that share one. */
+  double layer_seconds;
+  /* What kernels of layers have for themselves, beside the memory plan: tiles
+   * packed for the cache, and copies in layouts of their library's. */
+  int64_t layer_scratch_bytes;
   /* Of an entry with a memory plan: how high the device's memory was used, the
    * most of the host's pool that was in use, and bytes that were copied between
    * the two. */

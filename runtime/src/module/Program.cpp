@@ -8,6 +8,7 @@
 
 #include "device/cpu/Gemm.h"
 #include "device/cpu/OuterSum.h"
+#include "device/cpu/layers/Layer.h"
 #include "memory/Arena.h"
 #include "module/PhaseRows.h"
 #include "tensor/Tensor.h"
@@ -224,8 +225,48 @@ void Program::addOperand(const espalier_step_operand &operand, uint32_t kind,
   operands.push_back(result);
 }
 
+/// What tells layers apart: all that their kernels depend on.
+static std::string keyOf(const LayerProblem &problem) {
+  std::string key(reinterpret_cast<const char *>(&problem.layer),
+                  sizeof(problem.layer));
+  for (const LayerTensor &tensor : problem.operands)
+    key.append(reinterpret_cast<const char *>(&tensor), sizeof(tensor));
+  return key;
+}
+
+void Program::addLayer(uint32_t p, const espalier_step &from, Step &step,
+                       unsigned threads) {
+  LayerProblem problem{*from.layer, {}};
+  problem.layer.workspace_offset = -1;
+  int64_t bytes = 0;
+  for (uint32_t o = 0; o < from.operand_count; ++o) {
+    const espalier_buffer_desc &buffer = entry.buffers[from.operands[o].buffer];
+    LayerTensor tensor{buffer.dtype, buffer.rank, {}};
+    std::copy_n(buffer.shape, buffer.rank, tensor.shape);
+    bytes += tensor.bytes();
+    problem.operands.push_back(tensor);
+  }
+  if (threads > 0) {
+    std::unique_ptr<LayerKernel> &kernel = layers[keyOf(problem)];
+    if (!kernel)
+      kernel = makeLayerKernel(problem, threads);
+    step.layer = kernel.get();
+    layerScratchBytes = std::max(layerScratchBytes, kernel->scratchBytes());
+  }
+  // Tables that say nothing of costs do not keep threads from it.
+  step.costPerRow = std::max(step.costPerRow, bytes * kFlopsPerByte);
+  if (from.layer->workspace_bytes == 0)
+    return;
+  workspaces.push_back(
+      {p, from.layer->workspace_bytes, from.layer->workspace_offset});
+  step.workspace = (uint32_t)workspaces.size();
+}
+
+Program::~Program() = default;
+
 Program::Program(const espalier_entry &entry,
-                 const std::vector<std::unique_ptr<PackedWeight>> &weights)
+                 const std::vector<std::unique_ptr<PackedWeight>> &weights,
+                 unsigned threads)
     : entry(entry), graphs(entry.graph_count) {
   for (uint32_t g = 0; g < entry.graph_count; ++g)
     graphs[g].arity = entry.graphs[g].arity;
@@ -272,6 +313,9 @@ Program::Program(const espalier_entry &entry,
         step.tableRows = entry.buffers[from.operands[1].buffer].shape[0];
       }
       addCost(from, step, phase);
+      if (from.kind == ESPALIER_STEP_LAYER)
+        addLayer(p, from, step, threads);
+      step.batchRows = from.batch_rows;
       noteNeeds(desc, from);
       noteReads(desc, from);
       phase.isReduction |= isReduction(from.kind);

@@ -18,12 +18,15 @@
 #include "module/Streams.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace espalier {
 
+class LayerKernel;
 class PackedWeight;
 
 /// Rows that a phase works on at a time. A block's scratch should stay in the
@@ -90,12 +93,25 @@ struct Program {
     int64_t costPerRow;  // or per edge, as Phase::costPerRow
     bool overEdges;
     bool overIncoming; // a sum over the edges to parents
+    /// Of a LAYER.
+    const LayerKernel *layer;
+    uint32_t workspace; // one more than its number in `workspaces`; 0: none
+    /// Of a kernel in a layered network: rows that it runs over; 0: its
+    /// phase's.
+    int64_t batchRows;
   };
 
   struct Scratch {
     uint32_t buffer;
     int64_t offset;
     int64_t rowBytes;
+  };
+
+  /// What a layer's algorithm needs beside its operands.
+  struct Workspace {
+    uint32_t phase;
+    int64_t bytes;
+    int64_t offset; // in the entry's plan; -1: there is none
   };
 
   struct Phase {
@@ -124,9 +140,12 @@ struct Program {
     int64_t costPerEdge;
   };
 
-  /// Prepares `entry` with its packed weights, one for each of its table.
+  /// Prepares `entry` with its packed weights, one for each of its table, for
+  /// up to `threads` threads; 0: it will not be executed (a dry run).
   Program(const espalier_entry &entry,
-          const std::vector<std::unique_ptr<PackedWeight>> &weights);
+          const std::vector<std::unique_ptr<PackedWeight>> &weights,
+          unsigned threads = 1);
+  ~Program();
   Program(const Program &) = delete;
   Program &operator=(const Program &) = delete;
 
@@ -144,10 +163,17 @@ struct Program {
   int64_t zeroBytes = 0;
   int64_t trashBytes = 0;
   uint32_t maxOperands = 0;
+  std::vector<Workspace> workspaces;
+  /// What the kernels of layers need for themselves, one at a time.
+  int64_t layerScratchBytes = 0;
 
 private:
   std::vector<Operand> operands;
+  /// One for all layers that are alike.
+  std::map<std::string, std::unique_ptr<LayerKernel>> layers;
 
+  void addLayer(uint32_t p, const espalier_step &from, Step &step,
+                unsigned threads);
   void noteNeeds(const espalier_phase &phase, const espalier_step &step);
   void noteMeeting(const espalier_phase &phase,
                    const espalier_step_operand &operand);

@@ -26,8 +26,9 @@ struct Session::Context {
   OffsetAssigner assigner;
   /// One for each dynamic buffer, in the order of the entry's table.
   std::vector<Placement> placements;
-  /// By buffer.
+  /// By buffer, then by workspace of a layer.
   std::vector<View> views;
+  Arena layerScratch;
   std::vector<Worker> workers;
   /// For each of the program's streams whether it runs as one.
   std::vector<char> streams;
@@ -44,7 +45,7 @@ struct Session::Context {
   int64_t countedBytes = 0;
 
   int64_t allocatedBytes() const {
-    int64_t bytes = arena.capacity();
+    int64_t bytes = arena.capacity() + layerScratch.capacity();
     for (const Worker &worker : workers)
       bytes += worker.scratch.capacity();
     return bytes;
@@ -92,7 +93,11 @@ Session::Session(const Module &module, const espalier_entry &entry,
                  SessionOptions requested)
     : entry(entry), options(requested),
       weights(module, entry, std::move(shared), requested.device.dry),
-      program(entry, weights.packed()),
+      program(entry, weights.packed(),
+              requested.device.dry ? 0
+              : requested.policy == ESPALIER_POLICY_SERIAL
+                  ? 1
+                  : std::max(requested.threads, 1u)),
       zeros(alignUp(program.zeroBytes) + kAlignment, '\0'),
       noIds(zeros.size(), '\xFF') {
   // The reference policy is one vertex after another.
@@ -375,6 +380,11 @@ int64_t Session::planMemory(Context &context) const {
                                     firstBeside(context, buffer.first_phase),
                                     lastBeside(context, buffer.last_phase), 0});
   }
+  // Those that have no place in the plan.
+  for (const Program::Workspace &workspace : program.workspaces)
+    if (workspace.offset < 0)
+      context.placements.push_back(
+          {workspace.bytes, workspace.phase, workspace.phase, 0});
   context.arenaBytes = context.assigner.assign(context.placements);
   int64_t bytes = context.arenaBytes + context.resultBytes;
   if (options.device.memoryLimit > 0 && bytes > options.device.memoryLimit)
@@ -512,6 +522,13 @@ Results Session::placeBuffers(Context &context) const {
     if (!view.base)
       view.base = const_cast<char *>(zeros.data());
   }
+  View *workspace = context.views.data() + entry.buffer_count;
+  for (const Program::Workspace &of : program.workspaces) {
+    if (of.offset < 0)
+      workspace->base =
+          context.arena.data() + context.placements[placement++].offset;
+    ++workspace;
+  }
   return results;
 }
 
@@ -574,15 +591,15 @@ void Session::spreadResults(const Context &context, ThreadPool *ours) const {
 void Session::execute(Context &context, ThreadPool *ours) {
   auto makeExecutor = [&] {
     return Executor(program, context.graphs, context.views,
-                    {zeros.data(), noIds.data()}, context.workers, ours,
-                    executorOptions());
+                    {zeros.data(), noIds.data()}, context.layerScratch.data(),
+                    context.workers, ours, executorOptions());
   };
   if (!planned) {
     makeExecutor().run(context.streams, context.streamQueue);
     return;
   }
   auto lock = planned->lock();
-  planned->place(context.views);
+  planned->place(context.views, program.workspaces);
   Executor executor = makeExecutor();
   planned->run([&](uint32_t p) { executor.runPhases(p, p + 1); });
   planned->finish();
@@ -602,7 +619,8 @@ Results Session::run(const Forests &forests, const Inputs &inputs) {
   ContextLease lease(*this);
   Context &context = *lease;
   setForests(context, forests);
-  context.views.assign(entry.buffer_count, View{nullptr, 0, 0});
+  context.views.assign(entry.buffer_count + program.workspaces.size(),
+                       View{nullptr, 0, 0});
   bindInputs(context, inputs);
   buildSchedules(context, !(options.ablate & ESPALIER_SHARING));
   int64_t scheduled = now();
@@ -629,6 +647,8 @@ Results Session::run(const Forests &forests, const Inputs &inputs) {
                            std::max(program.trashBytes, kAlignment));
     worker.operands.resize(program.maxOperands);
   }
+  if (program.layerScratchBytes > 0)
+    context.layerScratch.reserve(program.layerScratchBytes);
 
   execute(context, ours);
   context.spreadingBegin = now();
@@ -715,6 +735,7 @@ void Session::account(Context &context, int64_t start, int64_t scheduled,
     totals.copy_seconds += worker.times.copy * 1e-9;
     totals.matmul_seconds += worker.times.matmul * 1e-9;
     totals.kernel_seconds += worker.times.kernel * 1e-9;
+    totals.layer_seconds += worker.times.layer * 1e-9;
     trace.append(worker.events, worker.droppedEvents);
   }
 }
@@ -740,6 +761,7 @@ espalier_stats Session::stats() const {
   }
   std::lock_guard<std::mutex> lock(contextMutex);
   stats.allocated_bytes = allocatedBytes;
+  stats.layer_scratch_bytes = program.layerScratchBytes;
   return stats;
 }
 

@@ -9,6 +9,7 @@
 #include "module/PhaseRows.h"
 #include "module/Plan.h"
 #include "module/Program.h"
+#include "module/ValidateLayers.h"
 #include "support/Error.h"
 #include "tensor/Tensor.h"
 
@@ -59,6 +60,9 @@ private:
   void checkOuterSum(const espalier_step &step);
   void checkCombineRows(const espalier_step &step);
   void checkReduction(const espalier_phase &phase, const espalier_step &step);
+  void checkLayer(uint32_t p, const espalier_step &step);
+  void checkBatchRows(const espalier_phase &phase, const espalier_step &step);
+  bool isApart(const espalier_step &step, uint32_t written, uint32_t other);
 
   const espalier_buffer_desc &bufferOf(const espalier_step &step, uint32_t o) {
     return entry.buffers[step.operands[o].buffer];
@@ -610,12 +614,97 @@ void EntryValidator::checkReduction(const espalier_phase &phase,
   expectFloats(step, 0, 1);
 }
 
+//===----------------------------------------------------------------------===//
+// Layered networks
+//===----------------------------------------------------------------------===//
+
+void EntryValidator::checkLayer(uint32_t p, const espalier_step &step) {
+  const espalier_phase &phase = entry.phases[p];
+  expect(phase.rows == ESPALIER_ROWS_ONE && phase.step_count == 1,
+         "it is a layer in a phase of %u steps over rows %u, expected a phase "
+         "of its own over rows ONE",
+         phase.step_count, phase.rows);
+  expect(step.name, "no name");
+  expect(step.operands || step.operand_count == 0, "no operand table");
+  expect(step.result_count <= step.operand_count, "%u results of %u operands",
+         step.result_count, step.operand_count);
+  expect(!step.over_edges && !step.batch_rows,
+         "it is a layer over edges, or over %u rows", step.batch_rows);
+  bool accumulates =
+      step.layer && (step.layer->flags & ESPALIER_LAYER_ACCUMULATE);
+  for (uint32_t o = 0; o < step.operand_count; ++o) {
+    uint32_t b = step.operands[o].buffer;
+    expect(!accumulates || !isWritten(step, o) || b >= entry.buffer_count ||
+               entry.buffers[b].kind != ESPALIER_BUFFER_DYNAMIC ||
+               writtenIn[b] != 0,
+           "it adds to buffer %u, which no step before it wrote", b);
+    checkOperand(p, step, o);
+  }
+  std::string fault = findLayerFault(entry, step);
+  expect(fault.empty(), "%s", fault.c_str());
+  expect(entry.plan || step.layer->workspace_offset == -1,
+         "its workspace is at %lld, but the entry has no plan",
+         (long long)step.layer->workspace_offset);
+}
+
+/// Whether rows of operand `written` can be written while other rows of `other`
+/// are read or written.
+bool EntryValidator::isApart(const espalier_step &step, uint32_t written,
+                             uint32_t other) {
+  const espalier_step_operand &a = step.operands[written];
+  const espalier_step_operand &b = step.operands[other];
+  if (a.buffer != b.buffer)
+    return true;
+  auto end = [&](const espalier_step_operand &operand) {
+    bool shared = operand.access == ESPALIER_ACCESS_SHARED;
+    return operand.column + operand.elements * (shared ? 1 : step.batch_rows);
+  };
+  bool sameRows = a.access == b.access && a.column == b.column &&
+                  a.elements == b.elements && !isWritten(step, other);
+  return sameRows || end(a) <= b.column || end(b) <= a.column;
+}
+
+/// A kernel over rows of buffers that have but one: threads share the rows.
+void EntryValidator::checkBatchRows(const espalier_phase &phase,
+                                    const espalier_step &step) {
+  if (step.batch_rows == 0)
+    return;
+  expect(step.kind == ESPALIER_STEP_KERNEL && phase.rows == ESPALIER_ROWS_ONE &&
+             phase.step_count == 1 && step.batch_rows <= INT32_MAX,
+         "it is a step of kind %u over %u batch rows in a phase of %u steps "
+         "over rows %u, expected a kernel in a phase of its own over rows ONE",
+         step.kind, step.batch_rows, phase.step_count, phase.rows);
+  for (uint32_t o = 0; o < step.operand_count; ++o) {
+    const espalier_step_operand &operand = step.operands[o];
+    const espalier_buffer_desc &buffer = bufferOf(step, o);
+    bool isRow = operand.access == ESPALIER_ACCESS_ROW;
+    expect(isRow || operand.access == ESPALIER_ACCESS_SHARED,
+           "operand %u of a kernel over batch rows has access %u, expected "
+           "ROW or SHARED",
+           o, operand.access);
+    expect(!isRow || operand.elements == 0 ||
+               step.batch_rows <=
+                   (buffer.row_elements - operand.column) / operand.elements,
+           "%u batch rows of %lld elements from column %lld on, of %lld",
+           step.batch_rows, (long long)operand.elements,
+           (long long)operand.column, (long long)buffer.row_elements);
+    expect(isRow || !isWritten(step, o) || step.batch_rows == 1,
+           "%u batch rows all write operand %u", step.batch_rows, o);
+  }
+  for (uint32_t o = step.operand_count - step.result_count;
+       o < step.operand_count; ++o)
+    for (uint32_t other = 0; other < step.operand_count; ++other)
+      expect(other == o || isApart(step, o, other),
+             "it writes rows of operand %u that it uses as operand %u", o,
+             other);
+}
+
 void EntryValidator::checkStep(uint32_t p, const espalier_step &step) {
   static const uint32_t operandCounts[] = {2, 3, 2, 0, 2, 2, 3, 4,
                                            2, 2, 2, 2, 2, 0, 2, 2};
-  expect(step.kind <= ESPALIER_STEP_PREFETCH &&
-             step.kind != ESPALIER_STEP_LAYER,
-         "unknown kind %u", step.kind);
+  if (step.kind == ESPALIER_STEP_LAYER)
+    return checkLayer(p, step);
+  expect(step.kind <= ESPALIER_STEP_PREFETCH, "unknown kind %u", step.kind);
   expect(!isCopyOfPlan(step.kind) || entry.plan,
          "it copies between the device and the host, but the entry has no "
          "plan");
@@ -640,6 +729,7 @@ void EntryValidator::checkStep(uint32_t p, const espalier_step &step) {
   // Operands in order: what a step reads is checked before what it writes.
   for (uint32_t o = 0; o < step.operand_count; ++o)
     checkOperand(p, step, o);
+  checkBatchRows(entry.phases[p], step);
   switch (step.kind) {
   case ESPALIER_STEP_COPY:
     return checkCopy(step);

@@ -27,10 +27,11 @@ static constexpr int64_t kRowWeight = 4;
 Executor::Executor(const Program &program,
                    const std::vector<BatchGraph> &graphs,
                    const std::vector<View> &views, AbsentRows absent,
-                   std::vector<Worker> &workers, ThreadPool *pool,
-                   ExecutorOptions options)
+                   char *layerScratch, std::vector<Worker> &workers,
+                   ThreadPool *pool, ExecutorOptions options)
     : program(program), graphs(graphs), zeros(absent.zeros),
-      noIds(absent.noIds), workers(workers), pool(pool), options(options) {
+      noIds(absent.noIds), layerScratch(layerScratch), workers(workers),
+      pool(pool), options(options) {
   size_t used = pool ? pool->threads() : 1;
   for (size_t w = 0; w < used; ++w) {
     workers[w].views = views;
@@ -361,6 +362,7 @@ void Executor::record(Worker &worker, const Program::Phase &phase,
       step.kind == ESPALIER_STEP_MATMUL || step.kind == ESPALIER_STEP_OUTER_SUM;
   int64_t &time = isProduct                           ? worker.times.matmul
                   : step.kind == ESPALIER_STEP_KERNEL ? worker.times.kernel
+                  : step.kind == ESPALIER_STEP_LAYER  ? worker.times.layer
                                                       : worker.times.copy;
   time += stop - start;
   if (worker.events.size() < Trace::kMaxEvents)

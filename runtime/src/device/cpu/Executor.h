@@ -48,6 +48,7 @@ struct StepTimes {
   int64_t copy = 0;
   int64_t matmul = 0;
   int64_t kernel = 0;
+  int64_t layer = 0;
 };
 
 /// What one thread of a run needs for itself.
@@ -92,13 +93,14 @@ struct ExecutorOptions {
 class Executor {
 public:
   /// One run over `graphs`, one for each of the entry's. `views` has the place
-  /// of every buffer but scratch; `absent` is what rows that are not there read
-  /// as.
+  /// of every buffer but scratch, then of every workspace of a layer; `absent`
+  /// is what rows that are not there read as; `layerScratch` has
+  /// program.layerScratchBytes.
   /// With a pool there is a worker for each of its threads; without one the
   /// calling thread is workers[0].
   Executor(const Program &program, const std::vector<BatchGraph> &graphs,
            const std::vector<View> &views, AbsentRows absent,
-           std::vector<Worker> &workers, ThreadPool *pool,
+           char *layerScratch, std::vector<Worker> &workers, ThreadPool *pool,
            ExecutorOptions options);
 
   /// Whether `stream` would take less time run as one than phase by phase.
@@ -149,6 +151,8 @@ private:
               int64_t end);
   void kernel(Worker &worker, const Program::Phase &phase,
               const Program::Step &step, int64_t begin, int64_t end);
+  void batchKernel(Worker &worker, const Program::Step &step);
+  void layer(Worker &worker, const Program::Step &step);
   void sumParents(Worker &worker, const Program::Step &step, int64_t begin,
                   int64_t end);
   void sumIncomingEdges(Worker &worker, const Program::Step &step,
@@ -173,6 +177,7 @@ private:
   const std::vector<BatchGraph> &graphs;
   const char *zeros;
   const char *noIds;
+  char *layerScratch;
   std::vector<Worker> &workers;
   ThreadPool *pool;
   ExecutorOptions options;

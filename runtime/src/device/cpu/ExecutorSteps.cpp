@@ -10,6 +10,7 @@
 #include "device/cpu/OuterSum.h"
 #include "device/cpu/RowReducer.h"
 #include "device/cpu/ThreadPool.h"
+#include "device/cpu/layers/Layer.h"
 #include "module/PhaseRows.h"
 #include "schedule/BatchGraph.h"
 #include "support/Error.h"
@@ -44,7 +45,10 @@ void Executor::dispatch(Worker &worker, const Program::Phase &phase,
   case ESPALIER_STEP_MATMUL:
     return matmul(worker, step, begin, end);
   case ESPALIER_STEP_KERNEL:
-    return kernel(worker, phase, step, begin, end);
+    return step.batchRows ? batchKernel(worker, step)
+                          : kernel(worker, phase, step, begin, end);
+  case ESPALIER_STEP_LAYER:
+    return layer(worker, step);
   case ESPALIER_STEP_SUM_PARENTS:
     return step.overIncoming ? sumIncomingEdges(worker, step, begin, end)
                              : sumParents(worker, step, begin, end);
@@ -225,6 +229,49 @@ void Executor::kernel(Worker &worker, const Program::Phase &phase,
                    written ? trash : const_cast<char *>(absentRow(operand))};
   }
   step.kernel(operands, 0, end - begin);
+}
+
+//===----------------------------------------------------------------------===//
+// Layered networks
+//===----------------------------------------------------------------------===//
+
+/// A kernel over rows of buffers that are one row each; threads share them.
+void Executor::batchKernel(Worker &worker, const Program::Step &step) {
+  espalier_kernel_operand *operands = worker.operands.data();
+  for (uint32_t o = 0; o < step.operandCount; ++o) {
+    const Program::Operand &operand = step.operands[o];
+    bool isRow = operand.access == ESPALIER_ACCESS_ROW;
+    operands[o] = {worker.views[operand.buffer].base + operand.columnBytes,
+                   isRow ? operand.rowBytes : 0, nullptr, nullptr};
+  }
+  // A few parts a thread, so that none waits long for the last.
+  int64_t parts = 1;
+  if (worker.helpers && step.costPerRow >= kMinParallelCost)
+    parts = std::min<int64_t>(step.batchRows, 4 * options.threads);
+  forEachIndex(worker.helpers, parts, [&](unsigned, int64_t part) {
+    step.kernel(operands, step.batchRows * part / parts,
+                step.batchRows * (part + 1) / parts);
+  });
+}
+
+void Executor::layer(Worker &worker, const Program::Step &step) {
+  constexpr uint32_t kUsual = 8;
+  char *few[kUsual];
+  std::vector<char *> many;
+  char **operands = few;
+  if (step.operandCount > kUsual) { // a concatenation of many
+    many.resize(step.operandCount);
+    operands = many.data();
+  }
+  for (uint32_t o = 0; o < step.operandCount; ++o)
+    operands[o] = worker.views[step.operands[o].buffer].base;
+  char *workspace = nullptr;
+  if (step.workspace)
+    workspace =
+        worker.views[program.entry.buffer_count + step.workspace - 1].base;
+  ThreadPool *used =
+      step.costPerRow >= kMinParallelCost ? worker.helpers : nullptr;
+  step.layer->run({operands, workspace, layerScratch, used});
 }
 
 template <typename T>

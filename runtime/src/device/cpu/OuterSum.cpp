@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "device/cpu/OuterSum.h"
 
+#include "device/cpu/PanelKernels.h"
 #include "espalier/abi.h"
 #include "memory/Arena.h"
 #include "tensor/Tensor.h"
@@ -13,21 +14,11 @@
 #include <algorithm>
 #include <cstring>
 
-// Let a product and a sum become one fused instruction.
-#if defined(__clang__)
-#pragma clang fp contract(fast)
-#elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=fast")
-#endif
-
 namespace espalier {
 
 namespace {
 
-/// 6 columns of x times 2 vectors of y, and what the sums are made from, fill
-/// 16 registers.
-constexpr int XWidth = 6;
-constexpr int YVectors = 2;
+constexpr int XWidth = kPanelXWidth;
 /// Rows that are packed at a time: a panel of y, which all panels of x read,
 /// stays in the first-level cache.
 constexpr int64_t DepthRows = 192;
@@ -41,46 +32,12 @@ constexpr int64_t MinPartColumns = 64;
 /// Rows whose lines are all in the first-level cache while they are packed.
 constexpr int64_t PackRows = 16;
 
-template <typename T> struct KernelSet {
-  int64_t yWidth;
-  void (*packX)(const T *const *from, int64_t rows, int64_t columns,
-                int64_t panelRows, T *to);
-  void (*packY)(const T *const *from, int64_t rows, int64_t columns,
-                int64_t panelRows, T *to);
-  void (*multiply[XWidth])(const T *x, const T *y, int64_t rows, T *out,
-                           int64_t stride, int64_t columns, bool accumulate);
-};
-
-namespace baseline {
-#define ESPALIER_OUTER_TARGET
-#define ESPALIER_OUTER_VECTOR_BYTES 16
-#include "device/cpu/OuterSumKernel.inc"
-} // namespace baseline
-
-#if defined(__x86_64__)
-namespace avx2 {
-#define ESPALIER_OUTER_TARGET __attribute__((target("avx2,fma")))
-#define ESPALIER_OUTER_VECTOR_BYTES 32
-#include "device/cpu/OuterSumKernel.inc"
-} // namespace avx2
-#endif
-
-template <typename T> KernelSet<T> chooseKernels(bool widestVectors) {
-#if defined(__x86_64__)
-  if (widestVectors && __builtin_cpu_supports("avx2") &&
-      __builtin_cpu_supports("fma"))
-    return avx2::kernelSet<T>();
-#endif
-  (void)widestVectors;
-  return baseline::kernelSet<T>();
-}
-
 int64_t roundUp(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
 /// The widest panel of y of any instruction set.
-constexpr int64_t MaxYBytes = YVectors * 32;
+constexpr int64_t MaxYBytes = kPanelMaxYBytes;
 
 /// Columns of x and of y that a part can have.
 int64_t maxXColumns(int64_t size) {
@@ -145,7 +102,7 @@ static void multiplyBySum(OperandRows x, OperandRows y, int64_t rows,
 }
 
 template <typename T> void OuterSum::runAs(int64_t part, char *scratch) const {
-  const KernelSet<T> kernels = chooseKernels<T>(widestVectors);
+  const PanelKernels<T> kernels = choosePanelKernels<T>(widestVectors);
   const int64_t width = kernels.yWidth;
   const Range ks(k, XWidth, kParts, part / nParts);
   const Range ns(n, MaxYBytes / (int64_t)sizeof(T), nParts, part % nParts);

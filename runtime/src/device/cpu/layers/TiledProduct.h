@@ -1,0 +1,85 @@
+//===- TiledProduct.h - Matrix products that pack as they go ----*- C++ -*-===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A product C = A B is cut into tiles of C, which threads may compute at the
+// same time. For a tile, some of the rows of A and of the columns of B are
+// packed at a time, into panels that stay in the cache, and their product is
+// added to the tile; when it is complete it is stored.
+//
+// Where elements are and where sums go is the caller's business (`Operands`):
+// the patches of an image are a matrix that is never in memory.
+//
+// A sum is over pieces of a fixed size, in order, and each piece in order, so
+// that its bits depend neither on the tiles nor on the number of threads.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ESPALIER_DEVICE_CPU_LAYERS_TILEDPRODUCT_H
+#define ESPALIER_DEVICE_CPU_LAYERS_TILEDPRODUCT_H
+
+#include <cstdint>
+
+namespace espalier {
+
+class ThreadPool;
+
+/// [begin, begin + size) of rows, columns or depths.
+struct Extent {
+  int64_t begin;
+  int64_t size;
+};
+
+template <typename T> class TiledProduct {
+public:
+  /// `batch` products of m x k and k x n matrices.
+  struct Sizes {
+    int64_t batch, m, n, k;
+  };
+
+  /// The matrices of a product.
+  class Operands {
+  public:
+    virtual ~Operands() = default;
+    /// Fills panels of `width` rows of A, or columns of B, the last one padded
+    /// with zeros. A panel has for each depth its `width` elements, side by
+    /// side.
+    virtual void packA(int64_t batch, Extent rows, Extent depths, int64_t width,
+                       T *panels) const = 0;
+    virtual void packB(int64_t batch, Extent columns, Extent depths,
+                       int64_t width, T *panels) const = 0;
+    /// Takes a complete tile; its rows are `stride` elements apart.
+    virtual void store(int64_t batch, Extent rows, Extent columns,
+                       const T *tile, int64_t stride) const = 0;
+  };
+
+  /// `scratch` has scratchBytes(threads of the pool), aligned to kAlignment.
+  static void run(const Sizes &sizes, const Operands &operands, char *scratch,
+                  ThreadPool *pool);
+
+  static int64_t scratchBytes(unsigned threads);
+  /// Columns of B that are packed at a time, at most.
+  static constexpr int64_t kMaxColumns = 1024 / (int64_t)sizeof(T);
+};
+
+extern template class TiledProduct<float>;
+extern template class TiledProduct<double>;
+
+/// A matrix in memory, for packA and packB: element (i, depth) of it, where i
+/// is a row of A or a column of B, is at data[i * step + depth * depthStep].
+template <typename T> struct StridedMatrix {
+  const T *data;
+  int64_t step;
+  int64_t depthStep;
+
+  void pack(Extent across, Extent depths, int64_t width, T *panels) const;
+};
+
+extern template struct StridedMatrix<float>;
+extern template struct StridedMatrix<double>;
+
+} // namespace espalier
+
+#endif // ESPALIER_DEVICE_CPU_LAYERS_TILEDPRODUCT_H
