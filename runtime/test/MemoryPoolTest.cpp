@@ -38,7 +38,8 @@ struct UnitMap {
   int64_t find(int64_t units, MemoryPool::Fit fit) const {
     int64_t begin = -1, length = INT64_MAX;
     for (auto [b, l] : holes())
-      if (l >= units && (fit == MemoryPool::Fit::First ? begin < 0 : l < length))
+      if (l >= units &&
+          (fit == MemoryPool::Fit::First ? begin < 0 : l < length))
         begin = b, length = l;
     return begin;
   }

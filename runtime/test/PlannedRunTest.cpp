@@ -15,6 +15,7 @@
 #include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace espalier;
@@ -249,6 +250,31 @@ TEST(PlannedRun, MemoryWaitsForTheCopyThatReadsIt) {
   EXPECT_DOUBLE_EQ(launches.stats().simulated_seconds, 94 + 12 - 3);
 }
 
+// Runs of one session take turns on its device.
+TEST(PlannedRun, ThreadsTakeTurns) {
+  PlanModel model(64);
+  buildLine(model, 256);
+  Module module(&model.model);
+  SessionOptions options = onSim(Machines::write("1KiB", 100));
+  options.profile = true;
+  Session session(module, module.entry(nullptr), Weights{}, options);
+  std::vector<std::thread> threads;
+  std::vector<std::vector<float>> found(4);
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int run = 0; run < 20; ++run)
+        found[t] = valuesOf(
+            session.run(Forest(), {{"x", tensorOf(ramp(64, (float)t))}})[0]
+                .tensor);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (int t = 0; t < 4; ++t)
+    expectSame(found[t], lineOf(ramp(64, (float)t)), "out");
+  EXPECT_EQ(session.stats().runs, 80);
+  EXPECT_EQ(session.stats().offloaded_bytes, 80 * 256);
+}
+
 // Terabytes, of which no byte is touched.
 TEST(PlannedRun, DryRunsNeedNoMemory) {
   int64_t elements = int64_t(1) << 36;
@@ -298,6 +324,115 @@ TEST(PlannedRun, InPlaceAndViews) {
     expectSame(valuesOf(results[0].tensor), expected, "out");
     EXPECT_EQ(session.stats().device_peak_bytes, 160);
   }
+}
+
+namespace {
+/// A convolution with a workspace, and a normalisation in its place.
+struct LayerPlan : PlanModel {
+  espalier_layer convolution{}, normalisation{};
+
+  explicit LayerPlan(int64_t workspaceOffset = 2 * 2048)
+      : PlanModel(2 * 4 * 8 * 8) {
+    auto add = [&](const char *name, uint32_t kind, std::vector<int64_t> shape,
+                   int64_t offset, uint32_t first = 0, uint32_t last = 0) {
+      uint32_t b = entry.buffer(name, kind, ESPALIER_F32, ESPALIER_ROWS_ONE,
+                                std::move(shape), first, last);
+      desc(b).offset = offset;
+      return b;
+    };
+    uint32_t y = add("y", ESPALIER_BUFFER_DYNAMIC, {2, 4, 8, 8}, 0, 0, 1);
+    uint32_t z = add("z", ESPALIER_BUFFER_DYNAMIC, {2, 4, 8, 8}, 0, 1, 2);
+    uint32_t out = add("out", ESPALIER_BUFFER_OUTPUT, {2, 4, 8, 8}, 2048);
+    int64_t end = 2 * 2048 + 6912;
+    auto next = [&](const char *name, uint32_t kind,
+                    std::vector<int64_t> shape) {
+      uint32_t b = add(name, kind, std::move(shape), end);
+      end += (desc(b).row_elements * 4 + 63) / 64 * 64;
+      return b;
+    };
+    uint32_t x = next("x", ESPALIER_BUFFER_INPUT, {2, 3, 8, 8});
+    uint32_t w = next("w", ESPALIER_BUFFER_PARAMETER, {4, 3, 3, 3});
+    uint32_t scale = next("scale", ESPALIER_BUFFER_PARAMETER, {4});
+    uint32_t shift = next("shift", ESPALIER_BUFFER_PARAMETER, {4});
+    uint32_t mean = next("mean", ESPALIER_BUFFER_OUTPUT, {4});
+    uint32_t variance = next("variance", ESPALIER_BUFFER_OUTPUT, {4});
+
+    convolution.kind = ESPALIER_LAYER_CONV2D;
+    convolution.algorithm = ESPALIER_ALGORITHM_PATCHES;
+    for (int d : {0, 1})
+      convolution.strides[d] = convolution.dilations[d] = 1;
+    std::fill_n(convolution.padding, 4, 1);
+    convolution.groups = 1;
+    convolution.workspace_bytes = 3 * 3 * 3 * 8 * 8 * 4;
+    convolution.workspace_offset = workspaceOffset;
+    layer("convolution", convolution, {x, w, y}, 1);
+    normalisation.kind = ESPALIER_LAYER_BATCH_NORM;
+    normalisation.groups = 1;
+    normalisation.epsilon = 1e-5;
+    normalisation.workspace_offset = -1;
+    layer("normalisation", normalisation, {y, scale, shift, z, mean, variance},
+          3);
+    combine(z, z, out);
+    finish(end, 0);
+  }
+
+  void layer(const char *name, const espalier_layer &which,
+             const std::vector<uint32_t> &buffers, uint32_t results) {
+    entry.phase(name, ESPALIER_ROWS_ONE);
+    TestModel::Operands operands;
+    for (uint32_t b : buffers)
+      operands.push_back(
+          {b, ESPALIER_ACCESS_SHARED, 0, 0, 0, desc(b).row_elements});
+    entry.step(ESPALIER_STEP_LAYER, name, operands);
+    step(phases() - 1).layer = &which;
+    step(phases() - 1).result_count = results;
+  }
+};
+} // namespace
+
+TEST(PlannedRun, LayersWithWorkspaces) {
+  Results expected;
+  for (int how = 0; how < 3; ++how) {
+    LayerPlan plan;
+    if (how == 0) {
+      plan.entries[0].plan = nullptr;
+      messageOf([&] { Module module(&plan.model); }, ESPALIER_MALFORMED);
+      plan.convolution.workspace_offset = -1;
+    }
+    Module module(&plan.model);
+    auto values = [](std::vector<int64_t> shape, float start) {
+      Tensor tensor = Tensor::zeros(ESPALIER_F32, shape);
+      for (int64_t i = 0; i < tensor.elements(); ++i)
+        reinterpret_cast<float *>(tensor.mutableData())[i] =
+            start + (float)(i * 7 % 11);
+      return tensor;
+    };
+    Session session(module, module.entry(nullptr),
+                    Weights{{"w", values({4, 3, 3, 3}, -5)},
+                            {"scale", values({4}, 1)},
+                            {"shift", values({4}, 2)}},
+                    how == 2 ? onSim(Machines::write("1MiB"))
+                             : SessionOptions{});
+    Results results = session.run(Forest(), {{"x", values({2, 3, 8, 8}, 1)}});
+    if (how == 0)
+      expected = results;
+    ASSERT_EQ(results.size(), 3u);
+    for (size_t r = 0; r < 3; ++r) {
+      EXPECT_FALSE(std::isnan(results[r].tensor.as<float>()[0]));
+      expectSame(valuesOf(results[r].tensor), valuesOf(expected[r].tensor),
+                 results[r].name.c_str());
+    }
+    if (how > 0) {
+      EXPECT_EQ(session.stats().device_peak_bytes, plan.plan.device_bytes - 48);
+    }
+  }
+  LayerPlan overlapping(0);
+  std::string message =
+      messageOf([&] { Module module(&overlapping.model); }, ESPALIER_MALFORMED);
+  EXPECT_NE(message.find("the workspace of step 'convolution', 6912 bytes at "
+                         "0, shares bytes with buffer 0 'y' of 2048 bytes"),
+            std::string::npos)
+      << message;
 }
 
 // Validation cannot know that a step leaves half of its buffer as it was.

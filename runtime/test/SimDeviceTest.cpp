@@ -79,6 +79,7 @@ TEST(SimDevice, HalfDuplexLinksCarryOneCopyAtATime) {
     device.copy(Lane::ToDevice, "fetch", there, here, 16);
     device.copy(Lane::ToHost, "offload", here, there, 16);
     device.copy(Lane::ToHost, "another", here, there, 16);
+    Event last = device.record(Lane::ToHost);
     device.synchronize();
     EXPECT_DOUBLE_EQ(device.counts().seconds, fullDuplex ? 5 : 7.5);
     EXPECT_DOUBLE_EQ(device.counts().stallSeconds, fullDuplex ? 5 : 7.5);
@@ -88,7 +89,7 @@ TEST(SimDevice, HalfDuplexLinksCarryOneCopyAtATime) {
     EXPECT_EQ(events[2].end, fullDuplex ? 5000000000 : 7500000000);
     EXPECT_TRUE(device.takeEvents().empty());
     // An event of the past holds nobody up.
-    device.wait(Lane::Compute, 0);
+    device.wait(Lane::Compute, last);
     EXPECT_DOUBLE_EQ(device.counts().seconds, fullDuplex ? 5 : 7.5);
     device.release(there);
   }

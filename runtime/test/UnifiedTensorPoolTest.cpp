@@ -86,7 +86,8 @@ TEST(TensorCache, AgreesWithAList) {
           order.push_front(id);
       }
     }
-    ASSERT_EQ(cache.victim(), order.empty() ? TensorCache::kNone : order.back());
+    ASSERT_EQ(cache.victim(),
+              order.empty() ? TensorCache::kNone : order.back());
   }
 }
 
@@ -154,9 +155,12 @@ TEST(UnifiedTensorPool, NobodyLeavesBeforeTheDeviceIsFull) {
   EXPECT_DOUBLE_EQ(device.counts().stallSeconds, 1);
   pool.lock(a);
   pool.lock(d);
-  EXPECT_EQ(*pool.use(b, Pool::Use::Read), 'b'); // c leaves
-  EXPECT_TRUE(pool.isOnHost(b));                 // still
-  pool.use(c, Pool::Use::Read);                  // b leaves, without a copy
+  const char *there = pool.use(b, Pool::Use::Read); // c leaves
+  char seen = 0;
+  device.launch({"look", 1, 0}, [&] { seen = there[1023]; });
+  EXPECT_EQ(seen, 'b');
+  EXPECT_TRUE(pool.isOnHost(b)); // still
+  pool.use(c, Pool::Use::Read);  // b leaves, without a copy
   EXPECT_EQ(device.counts().toHostBytes, 2048);
   EXPECT_EQ(pool.counts().evictions, 3);
   EXPECT_EQ(pool.counts().misses, 2);
@@ -180,8 +184,9 @@ TEST(UnifiedTensorPool, TheHostsPoolCanBeFull) {
   Pool pool(device, 2048, host);
   Pool::Id a = pool.create(2048, "a"), b = pool.create(1024, "b");
   pool.use(a, Pool::Use::Write);
-  EXPECT_NE(messageOf([&] { pool.use(b, Pool::Use::Write); })
-                .find("no room for the 2048 bytes of 'a'"),
+  EXPECT_NE(messageOf([&] {
+              pool.use(b, Pool::Use::Write);
+            }).find("no room for the 2048 bytes of 'a'"),
             std::string::npos);
 }
 
@@ -222,9 +227,8 @@ static void useAtRandom(Device &device, uint32_t seed) {
       char *to = pool.use(tensor.id, Pool::Use::Write);
       std::fill(tensor.bytes.begin(), tensor.bytes.end(), value);
       tensor.isFilled = true;
-      device.launch({"write", cost, 0}, [&] {
-        std::memset(to, value, tensor.bytes.size());
-      });
+      device.launch({"write", cost, 0},
+                    [&] { std::memset(to, value, tensor.bytes.size()); });
       break;
     }
     case 2:

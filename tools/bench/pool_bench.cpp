@@ -136,8 +136,8 @@ int main(int argc, char **argv) {
     return 1;
   }
   std::printf("%-28s %8s %14s | %9s %9s %9s | %9s %9s\n", "ns/allocation",
-              "buffers", "load", "best fit", "first fit", "malloc",
-              "best/load", "first/load");
+              "buffers", "load", "best fit", "first fit", "malloc", "best/load",
+              "first/load");
   for (int i = 1; i < argc; ++i) {
     Trace trace;
     if (!readTrace(argv[i], trace)) {

@@ -127,8 +127,7 @@ char *UnifiedTensorPool::use(Id id, Use how) {
   Tensor &tensor = tensors[id];
   if (how != Use::Write && !tensor.isFilled)
     fail(ESPALIER_INVALID_ARGUMENT,
-         "'%s' is read before anything was written to it",
-         tensor.name.c_str());
+         "'%s' is read before anything was written to it", tensor.name.c_str());
   if (isOnDevice(id)) {
     ++done.hits;
     cache.touch(id);

@@ -142,7 +142,8 @@ bool PlannedRun::isResident(const espalier_buffer_desc &buffer) const {
          !device->sharesHostMemory();
 }
 
-void PlannedRun::place(std::vector<View> &views) {
+void PlannedRun::place(std::vector<View> &views,
+                       const std::vector<Program::Workspace> &workspaces) {
   device->poison(Lane::Compute, block, entry.plan->device_bytes);
   for (uint32_t b = 0; b < entry.buffer_count; ++b) {
     const espalier_buffer_desc &buffer = entry.buffers[b];
@@ -155,6 +156,8 @@ void PlannedRun::place(std::vector<View> &views) {
     if (isResident(buffer) && buffer.kind != ESPALIER_BUFFER_OUTPUT)
       device->place(bases[b], hostBases[b], rowBytes(buffer));
   }
+  for (size_t w = 0; w < workspaces.size(); ++w)
+    views[entry.buffer_count + w].base = block + workspaces[w].offset;
 }
 
 //===----------------------------------------------------------------------===//

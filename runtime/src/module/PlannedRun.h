@@ -46,16 +46,15 @@ public:
   }
 
   /// `views` has the buffers of the caller, the weights and the library in the
-  /// host's memory. Gives every buffer on the device its place there, and
-  /// brings what belongs there from the start.
-  void place(std::vector<View> &views);
+  /// host's memory. Gives every buffer on the device, and behind these every
+  /// one of the layers' `workspaces`, its place there, and brings what belongs
+  /// there from the start.
+  void place(std::vector<View> &views,
+             const std::vector<Program::Workspace> &workspaces);
   /// Runs all phases; `runPhase` does the steps of one.
   void run(const std::function<void(uint32_t)> &runPhase);
   /// Brings back what steps wrote.
   void finish();
-
-  /// The device's memory from `offset` on: a workspace.
-  char *at(int64_t offset) const { return block + offset; }
 
   const Device &on() const { return *device; }
   /// The highest end of a buffer or workspace that was in use.

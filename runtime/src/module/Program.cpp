@@ -246,13 +246,15 @@ void Program::addLayer(uint32_t p, const espalier_step &from, Step &step,
     bytes += tensor.bytes();
     problem.operands.push_back(tensor);
   }
-  std::unique_ptr<LayerKernel> &kernel = layers[keyOf(problem)];
-  if (!kernel)
-    kernel = makeLayerKernel(problem, threads);
-  step.layer = kernel.get();
+  if (threads > 0) {
+    std::unique_ptr<LayerKernel> &kernel = layers[keyOf(problem)];
+    if (!kernel)
+      kernel = makeLayerKernel(problem, threads);
+    step.layer = kernel.get();
+    layerScratchBytes = std::max(layerScratchBytes, kernel->scratchBytes());
+  }
   // Tables that say nothing of costs do not keep threads from it.
   step.costPerRow = std::max(step.costPerRow, bytes * kFlopsPerByte);
-  layerScratchBytes = std::max(layerScratchBytes, kernel->scratchBytes());
   if (from.layer->workspace_bytes == 0)
     return;
   workspaces.push_back(

@@ -141,7 +141,7 @@ struct Program {
   };
 
   /// Prepares `entry` with its packed weights, one for each of its table, for
-  /// up to `threads` threads.
+  /// up to `threads` threads; 0: it will not be executed (a dry run).
   Program(const espalier_entry &entry,
           const std::vector<std::unique_ptr<PackedWeight>> &weights,
           unsigned threads = 1);

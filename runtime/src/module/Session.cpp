@@ -94,7 +94,8 @@ Session::Session(const Module &module, const espalier_entry &entry,
     : entry(entry), options(requested),
       weights(module, entry, std::move(shared), requested.device.dry),
       program(entry, weights.packed(),
-              requested.policy == ESPALIER_POLICY_SERIAL
+              requested.device.dry ? 0
+              : requested.policy == ESPALIER_POLICY_SERIAL
                   ? 1
                   : std::max(requested.threads, 1u)),
       zeros(alignUp(program.zeroBytes) + kAlignment, '\0'),
@@ -598,11 +599,7 @@ void Session::execute(Context &context, ThreadPool *ours) {
     return;
   }
   auto lock = planned->lock();
-  planned->place(context.views);
-  for (size_t w = 0; w != program.workspaces.size(); ++w)
-    if (program.workspaces[w].offset >= 0)
-      context.views[entry.buffer_count + w].base =
-          planned->at(program.workspaces[w].offset);
+  planned->place(context.views, program.workspaces);
   Executor executor = makeExecutor();
   planned->run([&](uint32_t p) { executor.runPhases(p, p + 1); });
   planned->finish();

@@ -642,6 +642,9 @@ void EntryValidator::checkLayer(uint32_t p, const espalier_step &step) {
   }
   std::string fault = findLayerFault(entry, step);
   expect(fault.empty(), "%s", fault.c_str());
+  expect(entry.plan || step.layer->workspace_offset == -1,
+         "its workspace is at %lld, but the entry has no plan",
+         (long long)step.layer->workspace_offset);
 }
 
 /// Whether rows of operand `written` can be written while other rows of `other`

@@ -82,8 +82,8 @@ TEST_F(PlanTest, DevicesGiveTheSameResults) {
   EXPECT_LE(most, cpu.at("planned_device_bytes"));
 
   // A dry run needs nothing, and reckons the same.
-  ASSERT_EQ(runModel("--device sim --machine machine.json --dry --stats s.json"),
-            0)
+  ASSERT_EQ(
+      runModel("--device sim --machine machine.json --dry --stats s.json"), 0)
       << err;
   EXPECT_NE(out.find("nothing computed"), std::string::npos) << out;
   EXPECT_EQ(out.find("results"), std::string::npos) << out;
