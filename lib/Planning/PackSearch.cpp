@@ -280,13 +280,17 @@ private:
 
   static int64_t highest(const std::vector<int64_t> &heights,
                          const PackedItem &item) {
-    return *std::max_element(heights.begin() + item.begin,
-                             heights.begin() + item.end);
+    int64_t height = 0;
+    for (int32_t time = item.begin; time < item.end; ++time)
+      height = std::max(height, heights[time]);
+    return height;
   }
   static int64_t lowest(const std::vector<int64_t> &heights,
                         const PackedItem &item) {
-    return *std::min_element(heights.begin() + item.begin,
-                             heights.begin() + item.end);
+    int64_t height = kHighest;
+    for (int32_t time = item.begin; time < item.end; ++time)
+      height = std::min(height, heights[time]);
+    return height;
   }
   static void lower(std::vector<int64_t> &heights, const PackedItem &item,
                     int64_t height) {
