@@ -142,11 +142,10 @@ private:
     std::vector<int64_t> change(size_t(steps) + 1, 0);
     for (size_t t = 0; t < graph.tensors.size(); ++t) {
       const Tensor &tensor = graph.tensors[t];
-      if (tensor.viewOf < 0)
-        live.baselineBytes += rounded(tensor.bytes);
       if (live.home[t] != TensorId(t))
         continue;
       live.homeBytes[t] = rounded(tensor.bytes);
+      live.baselineBytes += live.homeBytes[t];
       if (steps == 0)
         continue;
       change[live.homeFirst[t]] += live.homeBytes[t];
@@ -163,11 +162,6 @@ private:
         live.peakStep = s;
       }
     }
-    // New values of parameters lie where the old ones are.
-    for (const Operator &op : graph.operators)
-      for (size_t i = 0; i < op.updates.size(); ++i)
-        if (op.updates[i] >= 0)
-          live.baselineBytes -= rounded(graph.tensors[op.outputs[i]].bytes);
   }
 
   const Graph &graph;

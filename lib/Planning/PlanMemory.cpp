@@ -52,7 +52,7 @@ public:
         best = &rung;
     if (best)
       return best->plan;
-    return search(budget, thorough);
+    return std::nullopt;
   }
 
   void describe(const Plan &plan, PlanMemoryReport &report) const {
@@ -74,34 +74,21 @@ public:
                                   graph.tensors[t].bytes);
   }
 
-  /// By bisection, as far as that is quick.
+  /// The smallest budget that a plan was found for; -1: none.
   int64_t smallest() {
-    int64_t high = std::max<int64_t>(live.peakBytes, options.alignment);
-    for (const Attempt &rung : ladder)
-      high = std::min(high, rung.plan.arenaBytes);
-    while (!plan(high)) {
-      if (high > 4 * live.peakBytes)
-        return -1;
-      high += high / 8 + options.alignment;
+    if (!isLarge()) {
+      climb();
+      int64_t least = -1;
+      for (const Attempt &rung : ladder)
+        if (least < 0 || rung.plan.arenaBytes < least)
+          least = rung.plan.arenaBytes;
+      return least;
     }
-    int64_t low = 0;
-    for (const Operator &op : graph.operators)
-      low = std::max(low, leastBytes(op));
-    if (low < high && plan(low))
-      return low;
-    int rounds = isLarge() ? 4 : 24;
-    for (; rounds > 0 && high - low > std::max<int64_t>(options.alignment,
-                                                        high / 2000);
-         --rounds) {
-      int64_t middle = low + (high - low) / 2;
-      middle -= middle % options.alignment;
-      if (plan(middle))
-        high = middle;
-      else
-        low = middle;
-    }
-    plan(low);
-    return high;
+    int64_t high = live.peakBytes;
+    if (!search(high, thorough))
+      return -1;
+    std::optional<Plan> plan = descend(high, thorough, 4);
+    return plan ? plan->arenaBytes : high;
   }
 
 private:
@@ -191,31 +178,80 @@ private:
   /// takes the fastest that fits gets no slower, and no lower peak, by a larger
   /// budget: what is faster and no higher would have been taken before.
   void climb() {
-    if (!ladder.empty() || hasClimbed)
+    if (hasClimbed)
       return;
     hasClimbed = true;
-    int64_t floor = 0;
-    for (const Operator &op : graph.operators)
-      floor = std::max(floor, leastBytes(op));
-    static const Effort brief = {{1, 0.9}, {0.05, 0.3, 1}, 2, 6};
+    static const Effort brief = {{1, 0.95, 0.88}, {0.03, 0.2, 1}, 2, 8};
+    Attempt all = attemptOf({unlimited, unlimited, 0, nullptr});
+    if (all.fits) {
+      packPlan(all.plan, live.peakBytes, options.alignment);
+      addRung(std::move(all.plan));
+    }
+    int64_t lowest = ladder.empty() ? live.peakBytes
+                                    : ladder.front().plan.arenaBytes;
     int failures = 0;
-    for (double level = double(live.peakBytes); failures < 2; level *= 0.96) {
-      if (int64_t(level) < floor)
-        break;
+    for (double level = double(live.peakBytes);
+         failures < 3 && int64_t(level) >= floor(); level *= 0.96) {
       std::optional<Plan> plan = search(int64_t(level), brief);
       if (!plan) {
         ++failures;
         continue;
       }
       failures = 0;
-      Attempt rung;
-      Duration duration = durationOf(input, *plan);
-      rung.fits = true;
-      rung.seconds = duration.seconds;
-      rung.transferBytes = duration.transferBytes;
-      rung.plan = std::move(*plan);
-      ladder.push_back(std::move(rung));
+      lowest = std::min(lowest, plan->arenaBytes);
+      addRung(std::move(*plan));
     }
+    if (std::optional<Plan> plan = descend(lowest, thorough, 12))
+      addRung(std::move(*plan));
+  }
+
+  void addRung(Plan plan) {
+    Attempt rung;
+    Duration duration = durationOf(input, plan);
+    rung.fits = true;
+    rung.seconds = duration.seconds;
+    rung.transferBytes = duration.transferBytes;
+    rung.plan = std::move(plan);
+    ladder.push_back(std::move(rung));
+  }
+
+  /// What no plan is below.
+  int64_t floor() const {
+    int64_t bytes = 0;
+    for (const Operator &op : graph.operators)
+      bytes = std::max(bytes, leastBytes(op));
+    return bytes;
+  }
+
+  /// The plan for the smallest budget below `high` that is found by bisection.
+  std::optional<Plan> descend(int64_t high, const Effort &effort, int rounds) {
+    int64_t low = floor();
+    if (low >= high)
+      return std::nullopt;
+    std::optional<Plan> best = search(low, effort);
+    WalkFailure why = failure;
+    for (; !best && rounds > 0; --rounds) {
+      int64_t middle = low + (high - low) / 2;
+      middle -= middle % options.alignment;
+      if (middle <= low)
+        break;
+      std::optional<Plan> plan = search(middle, effort);
+      if (!plan) {
+        low = middle;
+        why = failure.bytesNeeded > 0 ? failure : why;
+        continue;
+      }
+      high = std::min(middle, plan->arenaBytes);
+      if (rounds == 1 || high - low <= std::max(options.alignment, high / 500))
+        best = std::move(plan);
+      else
+        lowestSoFar = std::move(plan);
+    }
+    failure = why;
+    if (!best && lowestSoFar)
+      best = std::move(lowestSoFar);
+    lowestSoFar.reset();
+    return best;
   }
 
   std::optional<Plan> search(int64_t budget, const Effort &effort) {
@@ -274,6 +310,7 @@ private:
   Effort thorough;
   std::vector<Attempt> ladder;
   bool hasClimbed = false;
+  std::optional<Plan> lowestSoFar;
 };
 } // namespace
 

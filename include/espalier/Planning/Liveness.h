@@ -49,7 +49,7 @@ struct Liveness {
   /// By step: the bytes of all homes that are needed then, and the workspace of
   /// the algorithm that needs the least.
   std::vector<int64_t> liveBytes;
-  /// Without reuse: a place for each tensor that is no view.
+  /// Without reuse but in place: a memory for each home.
   int64_t baselineBytes = 0;
   int64_t peakBytes = 0;
   int32_t peakStep = 0;

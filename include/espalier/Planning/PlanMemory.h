@@ -44,7 +44,7 @@ struct PlanMemoryOptions {
 
 /// What a plan costs, or why there is none.
 struct PlanMemoryReport {
-  /// A place for each tensor; the peak where none leaves the device; and the
+  /// A place for each tensor that does not lie in another's; the peak where none leaves the device; and the
   /// peak of the plan, before fragmentation.
   int64_t baselineBytes = 0;
   int64_t livenessBytes = 0;

@@ -48,9 +48,11 @@ struct NetworkOptions {
   int64_t batch = 32;
   /// Momentum besides the gradient.
   bool momentum = true;
-  /// As the paper counts: adjoints of pooling and normalisation over channels
-  /// read the forward's result too, ReLU and dropout keep their operand, and
-  /// parameters and images take no room.
+  /// Parameters and images take no room, and there are no updates.
+  bool dataOnly = false;
+  /// As the paper counts: data only, adjoints of pooling and normalisation over
+  /// channels read the forward's result too, and ReLU and dropout keep their
+  /// operand.
   bool asInThePaper = false;
   /// Batch normalisation as two operators, so that the second is separable.
   bool splitNormalization = false;
@@ -71,12 +73,13 @@ public:
 
   NetworkBuilder(std::string name, NetworkOptions options)
       : options(options), batch(options.batch) {
+    this->options.dataOnly |= options.asInThePaper;
     graph.name = std::move(name);
   }
 
   Value image(int64_t channels, int64_t height, int64_t width) {
     Value image{-1, channels, height, width};
-    image.id = tensor("images", options.asInThePaper ? 0 : bytesOf(image),
+    image.id = tensor("images", options.dataOnly ? 0 : bytesOf(image),
                       TensorKind::input, batch);
     noGradient.push_back(image.id);
     return image;
@@ -310,7 +313,7 @@ private:
   }
 
   TensorId parameter(const std::string &name, int64_t count) {
-    return tensor(name, options.asInThePaper ? 0 : count * 4,
+    return tensor(name, options.dataOnly ? 0 : count * 4,
                   TensorKind::parameter);
   }
 
@@ -424,21 +427,19 @@ private:
   }
 
   void addRunning(const std::string &name, TensorId statistic) {
+    if (options.dataOnly)
+      return;
     TensorId old = parameter(name, bytes(statistic) / 4);
-    TensorId updated =
-        tensor(name + ".new", bytes(old), TensorKind::output);
+    TensorId updated = tensor(name + ".new", bytes(old), TensorKind::output);
     Operator &op = add(name + ".update", "lerp", {old, statistic}, {updated},
                        double(bytes(statistic)), Pass::update);
     op.recomputable = false;
     op.inPlace = {0};
     op.updates = {old};
-    if (options.asInThePaper)
-      graph.operators.pop_back(), graph.tensors.pop_back(),
-          gradientOf.pop_back();
   }
 
   void addUpdate(TensorId weights, TensorId dw) {
-    if (options.asInThePaper)
+    if (options.dataOnly)
       return;
     std::string name = graph.tensors[weights].name;
     TensorId updated =
