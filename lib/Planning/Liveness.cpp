@@ -101,8 +101,7 @@ private:
         }
         if (i < op.updates.size() && op.updates[i] >= 0)
           live.home[t] = live.home[op.updates[i]];
-        else if (options.inPlace && i < op.inPlace.size() &&
-                 op.inPlace[i] >= 0)
+        else if (options.inPlace && i < op.inPlace.size() && op.inPlace[i] >= 0)
           takeOver(t, op, op.inputs[op.inPlace[i]], s);
         if (live.home[t] == t)
           live.homeBytes[t] = rounded(graph.tensors[t].bytes);
@@ -192,8 +191,7 @@ std::vector<TensorId> Liveness::inSet(const Graph &graph, int32_t step) const {
   return set;
 }
 
-std::vector<TensorId> Liveness::outSet(const Graph &graph,
-                                       int32_t step) const {
+std::vector<TensorId> Liveness::outSet(const Graph &graph, int32_t step) const {
   std::vector<TensorId> set;
   int32_t end = int32_t(liveBytes.size()) - 1;
   for (size_t t = 0; t < first.size(); ++t) {

@@ -31,8 +31,9 @@ public:
     liveness.inPlace = options.inPlace;
     liveness.alignment = options.alignment;
     live = analyzeLiveness(graph, order, liveness);
-    thorough = isLarge() ? Effort{{0.9}, {0.2}, 1, 4}
-                         : Effort{{1, 0.97, 0.93, 0.87, 0.8}, {0.02, 0.2, 1}, 6, 40};
+    thorough = isLarge()
+                   ? Effort{{0.9}, {0.2}, 1, 4}
+                   : Effort{{1, 0.97, 0.93, 0.87, 0.8}, {0.02, 0.2, 1}, 6, 40};
   }
 
   std::optional<Plan> plan(int64_t budget) {
@@ -187,8 +188,8 @@ private:
       packPlan(all.plan, live.peakBytes, options.alignment);
       addRung(std::move(all.plan));
     }
-    int64_t lowest = ladder.empty() ? live.peakBytes
-                                    : ladder.front().plan.arenaBytes;
+    int64_t lowest =
+        ladder.empty() ? live.peakBytes : ladder.front().plan.arenaBytes;
     int failures = 0;
     for (double level = double(live.peakBytes);
          failures < 3 && int64_t(level) >= floor(); level *= 0.96) {
@@ -291,8 +292,7 @@ private:
       packPlan(fastest.plan, budget, options.alignment);
       if (fastest.plan.arenaBytes <= budget)
         return std::move(fastest.plan);
-      double ratio =
-          double(budget) / double(fastest.plan.arenaBytes) * 0.998;
+      double ratio = double(budget) / double(fastest.plan.arenaBytes) * 0.998;
       Choice choice = fastest.choice;
       choice.walkBudget = int64_t(double(choice.walkBudget) * ratio);
       choice.placeBudget = int64_t(double(choice.placeBudget) * ratio);
@@ -333,16 +333,39 @@ static std::string findProblem(const Graph &graph,
   return problem;
 }
 
-std::optional<Plan>
-espalier::planning::planMemory(const Graph &graph, const Machine &machine,
-                               const PlanMemoryOptions &options,
-                               PlanMemoryReport &report, std::string &error) {
-  error = findProblem(graph, options);
+class MemoryPlanner::Implementation {
+public:
+  Implementation(const Graph &graph, const Machine &machine,
+                 const PlanMemoryOptions &options)
+      : graph(graph), machine(machine), options(options),
+        problem(findProblem(graph, options)) {
+    if (problem.empty())
+      planner =
+          std::make_unique<Planner>(this->graph, this->machine, this->options);
+  }
+
+  const Graph &graph;
+  Machine machine;
+  PlanMemoryOptions options;
+  std::string problem;
+  std::unique_ptr<Planner> planner;
+};
+
+MemoryPlanner::MemoryPlanner(const Graph &graph, const Machine &machine,
+                             const PlanMemoryOptions &options)
+    : implementation(
+          std::make_unique<Implementation>(graph, machine, options)) {}
+
+MemoryPlanner::~MemoryPlanner() = default;
+
+std::optional<Plan> MemoryPlanner::plan(int64_t budget,
+                                        PlanMemoryReport &report,
+                                        std::string &error) {
+  report = {};
+  error = implementation->problem;
   if (!error.empty())
     return std::nullopt;
-  int64_t budget =
-      options.budget < 0 ? machine.device.memoryBytes : options.budget;
-  Planner planner(graph, machine, options);
+  Planner &planner = *implementation->planner;
   std::optional<Plan> plan = planner.plan(budget);
   if (!plan) {
     // What fits less fits more.
@@ -355,21 +378,40 @@ espalier::planning::planMemory(const Graph &graph, const Machine &machine,
     return plan;
   }
   planner.describeFailure(report);
-  error = "no plan for " + std::to_string(budget) +
-          " bytes on the device; the smallest budget that one was found for is " +
-          std::to_string(report.smallestBudget) + " bytes. Operator '" +
-          report.peakOperator + "' needs the most; the largest tensors then:";
+  error = "no plan for " + std::to_string(budget) + " bytes on the device; " +
+          (report.smallestBudget < 0
+               ? "nor was one found for any other budget"
+               : "the smallest budget that one was found for is " +
+                     std::to_string(report.smallestBudget) + " bytes") +
+          ". Operator '" + report.peakOperator +
+          "' needs the most; the largest tensors then:";
   for (const auto &[name, bytes] : report.largest)
     error += " '" + name + "' (" + std::to_string(bytes) + " bytes)";
   return std::nullopt;
+}
+
+int64_t MemoryPlanner::smallestBudget(std::string &error) {
+  error = implementation->problem;
+  if (!error.empty())
+    return -1;
+  int64_t smallest = implementation->planner->smallest();
+  if (smallest < 0)
+    error = "no plan was found for any budget";
+  return smallest;
+}
+
+std::optional<Plan>
+espalier::planning::planMemory(const Graph &graph, const Machine &machine,
+                               const PlanMemoryOptions &options,
+                               PlanMemoryReport &report, std::string &error) {
+  int64_t budget =
+      options.budget < 0 ? machine.device.memoryBytes : options.budget;
+  return MemoryPlanner(graph, machine, options).plan(budget, report, error);
 }
 
 int64_t espalier::planning::smallestBudget(const Graph &graph,
                                            const Machine &machine,
                                            PlanMemoryOptions options,
                                            std::string &error) {
-  error = findProblem(graph, options);
-  if (!error.empty())
-    return -1;
-  return Planner(graph, machine, options).smallest();
+  return MemoryPlanner(graph, machine, options).smallestBudget(error);
 }

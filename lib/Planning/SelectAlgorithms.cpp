@@ -81,8 +81,7 @@ espalier::planning::selectAlgorithms(const Graph &graph, const Machine &machine,
   plan.arenaBytes = 0;
   for (const Buffer &buffer : plan.buffers)
     if (buffer.bytes > 0)
-      plan.arenaBytes =
-          std::max(plan.arenaBytes, buffer.offset + buffer.bytes);
+      plan.arenaBytes = std::max(plan.arenaBytes, buffer.offset + buffer.bytes);
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     Step &step = plan.steps[s];
     occupancy.enter(int32_t(s));
@@ -92,10 +91,11 @@ espalier::planning::selectAlgorithms(const Graph &graph, const Machine &machine,
       Gap gap = occupancy.largestGap(budget, alignment);
       std::vector<int32_t> fastest(op.algorithms.size());
       std::iota(fastest.begin(), fastest.end(), 0);
-      std::stable_sort(fastest.begin(), fastest.end(), [&](int32_t a, int32_t b) {
-        return machine.secondsOf(op, &op.algorithms[a]) <
-               machine.secondsOf(op, &op.algorithms[b]);
-      });
+      std::stable_sort(fastest.begin(), fastest.end(),
+                       [&](int32_t a, int32_t b) {
+                         return machine.secondsOf(op, &op.algorithms[a]) <
+                                machine.secondsOf(op, &op.algorithms[b]);
+                       });
       AlgorithmChoice choice;
       choice.step = int32_t(s);
       choice.freeBytes = gap.bytes;

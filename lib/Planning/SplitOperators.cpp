@@ -90,7 +90,8 @@ private:
     auto canBeInPieces = [&](TensorId t) {
       const Tensor &tensor = graph.tensors[t];
       return !forbidden[t] && tensor.kind == TensorKind::temporary &&
-             tensor.batch >= parts && producers[t] >= 0 && graph.operators[producers[t]].separable;
+             tensor.batch >= parts && producers[t] >= 0 &&
+             graph.operators[producers[t]].separable;
     };
     for (const Operator &op : graph.operators) {
       if (bytesOf(graph, op) <= limit)
@@ -138,8 +139,8 @@ private:
     }
   }
 
-  /// Whether some view was in pieces and what it is of was not, or the other way
-  /// round; both are whole from now on.
+  /// Whether some view was in pieces and what it is of was not, or the other
+  /// way round; both are whole from now on.
   bool forbidTornViews() {
     bool found = false;
     for (size_t t = 0; t < graph.tensors.size(); ++t) {
@@ -188,8 +189,8 @@ private:
   void addWhole(OperatorId id) {
     Operator op = graph.operators[id];
     std::vector<TensorId> inputs;
-    // Where the old number of an input is now; in pieces it cannot be taken over
-    // by something whole.
+    // Where the old number of an input is now; in pieces it cannot be taken
+    // over by something whole.
     std::vector<int32_t> numberOf;
     for (TensorId t : op.inputs) {
       numberOf.push_back(whole[t] >= 0 ? int32_t(inputs.size()) : -1);

@@ -7,9 +7,9 @@
 //
 // Fast convolutions want workspaces, and workspaces are worth less than what
 // the tensors need the memory for: so a plan is made with those that need the
-// least, and then each step gets the fastest that fits what is free in the arena
-// while it runs (SuperNeurons, section 3.5). Nothing moves for it, and the peak
-// stays within the budget.
+// least, and then each step gets the fastest that fits what is free in the
+// arena while it runs (SuperNeurons, section 3.5). Nothing moves for it, and
+// the peak stays within the budget.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_PLANNING_SELECTALGORITHMS_H

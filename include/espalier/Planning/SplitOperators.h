@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// No plan is below what one operator reads and writes, max(l_i) of SuperNeurons.
-// Where that exceeds the budget, operators that compute the samples of a batch
-// apart from each other are split into several, each of which does some of the
-// samples, and the tensors between them into as many pieces. Gradients of
-// weights are summed up over the pieces, in place. What needs the whole batch
-// (the statistics of batch normalisation) reads all pieces.
+// No plan is below what one operator reads and writes, max(l_i) of
+// SuperNeurons. Where that exceeds the budget, operators that compute the
+// samples of a batch apart from each other are split into several, each of
+// which does some of the samples, and the tensors between them into as many
+// pieces. Gradients of weights are summed up over the pieces, in place. What
+// needs the whole batch (the statistics of batch normalisation) reads all
+// pieces.
 //
 //   conv: x, W -> y        conv[0/2]: x[0/2], W -> y[0/2]
 //   relu: y -> z           relu[0/2]: y[0/2] -> z[0/2]
@@ -62,8 +63,8 @@ SplitGraph splitOperators(const Graph &graph, int64_t limit, int32_t parts);
 /// workspace.
 int64_t largestOperator(const Graph &graph);
 
-/// Into as few parts as bring every operator below `limit`, or as close to it as
-/// powers of two up to the batch do.
+/// Into as few parts as bring every operator below `limit`, or as close to it
+/// as powers of two up to the batch do.
 SplitGraph splitToFit(const Graph &graph, int64_t limit);
 
 } // namespace espalier::planning

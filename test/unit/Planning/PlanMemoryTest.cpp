@@ -142,8 +142,7 @@ TEST(PlanMemory, NothingLeavesWhatFits) {
   Graph graph = makeAlexNet();
   PlanMemoryReport report;
   std::string error;
-  std::optional<Plan> plan =
-      planMemory(graph, makeK40c(), {}, report, error);
+  std::optional<Plan> plan = planMemory(graph, makeK40c(), {}, report, error);
   ASSERT_TRUE(plan) << error;
   EXPECT_EQ(problemOf(graph, *plan, makeK40c().device.memoryBytes), "");
   EXPECT_EQ(report.transferBytes, 0);
@@ -174,29 +173,34 @@ TEST(PlanMemory, SaysWhatDoesNotFit) {
 
 /// Plans for budgets from what everything needs down to the smallest.
 void sweep(const Graph &graph, const Machine &machine, int budgets) {
-  PlanMemoryOptions options;
+  MemoryPlanner planner(graph, machine, {});
   PlanMemoryReport report;
   std::string error;
-  options.budget = INT64_MAX / 8;
-  std::optional<Plan> plan = planMemory(graph, machine, options, report, error);
+  std::optional<Plan> plan = planner.plan(INT64_MAX / 8, report, error);
   ASSERT_TRUE(plan) << error;
   int64_t all = plan->arenaBytes;
-  int64_t smallest = smallestBudget(graph, machine, options, error);
+  int64_t smallest = planner.smallestBudget(error);
   ASSERT_GT(smallest, 0) << error;
   ASSERT_LT(smallest, all);
   int64_t peak = INT64_MAX;
   double seconds = 0;
   for (int i = budgets - 1; i >= 0; --i) {
-    options.budget = smallest + (all - smallest) / (budgets - 1) * i;
-    plan = planMemory(graph, machine, options, report, error);
-    ASSERT_TRUE(plan) << options.budget << ": " << error;
-    EXPECT_EQ(problemOf(graph, *plan, options.budget, machine.hostMemoryBytes),
-              "");
+    int64_t budget = smallest + (all - smallest) / (budgets - 1) * i;
+    plan = planner.plan(budget, report, error);
+    ASSERT_TRUE(plan) << budget << ": " << error;
+    EXPECT_EQ(problemOf(graph, *plan, budget, machine.hostMemoryBytes), "");
     EXPECT_LE(plan->arenaBytes, peak);
     EXPECT_GE(report.seconds, seconds);
     peak = plan->arenaBytes;
     seconds = report.seconds;
   }
+  // By itself, a budget gets the same plan.
+  PlanMemoryOptions options;
+  options.budget = smallest;
+  plan = planMemory(graph, machine, options, report, error);
+  ASSERT_TRUE(plan) << error;
+  EXPECT_EQ(plan->arenaBytes, peak);
+  EXPECT_EQ(report.seconds, seconds);
 }
 
 TEST(PlanMemory, LessMemoryIsNoFasterAndHasNoHigherPeak) {
@@ -225,21 +229,19 @@ TEST(PlanMemory, RandomGraphsAndBudgets) {
     options.inPlace = seed % 7 != 0;
     options.reorder = seed % 3 != 0;
     std::string error;
-    int64_t smallest = smallestBudget(graph, machine, options, error);
+    MemoryPlanner planner(graph, machine, options);
+    int64_t smallest = planner.smallestBudget(error);
     ASSERT_GE(smallest, 0) << seed << error;
     PlanMemoryReport report;
-    options.budget = 1 << 28;
-    std::optional<Plan> plan =
-        planMemory(graph, machine, options, report, error);
+    std::optional<Plan> plan = planner.plan(1 << 28, report, error);
     ASSERT_TRUE(plan) << seed << error;
     int64_t all = std::max(plan->arenaBytes, smallest);
     for (int i = 0; i < 7; ++i) {
-      options.budget = smallest + (all - smallest) * i / 6;
-      plan = planMemory(graph, machine, options, report, error);
-      ASSERT_TRUE(plan) << seed << " at " << options.budget << error;
-      ASSERT_EQ(problemOf(graph, *plan, options.budget, machine.hostMemoryBytes),
-                "")
-          << seed << " at " << options.budget;
+      int64_t budget = smallest + (all - smallest) * i / 6;
+      plan = planner.plan(budget, report, error);
+      ASSERT_TRUE(plan) << seed << " at " << budget << error;
+      ASSERT_EQ(problemOf(graph, *plan, budget, machine.hostMemoryBytes), "")
+          << seed << " at " << budget;
       ASSERT_TRUE(options.offload || report.transferBytes == 0) << seed;
       ASSERT_TRUE(options.recompute || report.recomputedOperators == 0) << seed;
       ++plans;
@@ -369,8 +371,7 @@ TEST(SelectAlgorithms, TheFastestThatFits) {
     size_t found = 0;
     for (const AlgorithmChoice &choice : choices) {
       const Step &step = plan->steps[choice.step];
-      const std::vector<Algorithm> &all =
-          graph.operators[step.op].algorithms;
+      const std::vector<Algorithm> &all = graph.operators[step.op].algorithms;
       EXPECT_EQ(step.workspaceBytes, all[choice.algorithm].workspaceBytes);
       if (choice.fastestThatDoesNotFit >= 0) {
         EXPECT_GT(all[choice.fastestThatDoesNotFit].workspaceBytes,
