@@ -185,7 +185,7 @@ Packing Assigner::pack(const PackingProblem &problem) {
   constexpr int rounds = 16;
   for (std::vector<double> *rank : {&byTimes, &byArea})
     packAgain(problem, std::move(*rank), goal, rounds, budget, best);
-  if (best.peak > goal)
+  if (best.peak > goal && budget.left())
     search(problem, best);
   return best;
 }

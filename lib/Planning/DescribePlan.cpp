@@ -15,7 +15,8 @@
 using namespace espalier::planning;
 
 /// Offsets and the arena's bytes, of a plan that makes sense.
-void espalier::planning::packPlan(Plan &plan, int64_t capacity, int64_t alignment) {
+void espalier::planning::packPlan(Plan &plan, int64_t capacity,
+                                  int64_t alignment) {
   std::vector<BufferId> owner(plan.buffers.size());
   std::vector<BufferInterval> intervals(plan.buffers.size());
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
@@ -43,8 +44,7 @@ void espalier::planning::packPlan(Plan &plan, int64_t capacity, int64_t alignmen
     Buffer &buffer = plan.buffers[i];
     buffer.offset = assignment.offsets[owner[i]];
     if (buffer.bytes > 0)
-      plan.arenaBytes =
-          std::max(plan.arenaBytes, buffer.offset + buffer.bytes);
+      plan.arenaBytes = std::max(plan.arenaBytes, buffer.offset + buffer.bytes);
   }
   for (size_t i = 0; i < workspaceOf.size(); ++i) {
     Step &step = plan.steps[workspaceOf[i]];
@@ -92,8 +92,8 @@ void espalier::planning::describePlan(const WalkInput &input, const Plan &plan,
   report.lowerBoundBytes = loadOf(plan, alignment, &busiest);
   report.peakOperator.clear();
   // A copy is named by what runs beside it.
-  for (int32_t s = busiest; s >= 0 && report.peakOperator.empty() &&
-                            s < int32_t(plan.steps.size());
+  for (int32_t s = busiest;
+       s >= 0 && report.peakOperator.empty() && s < int32_t(plan.steps.size());
        --s)
     if (plan.steps[s].op >= 0)
       report.peakOperator = graph.operators[plan.steps[s].op].name;

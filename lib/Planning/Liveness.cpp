@@ -101,8 +101,7 @@ private:
         }
         if (i < op.updates.size() && op.updates[i] >= 0)
           live.home[t] = live.home[op.updates[i]];
-        else if (options.inPlace && i < op.inPlace.size() &&
-                 op.inPlace[i] >= 0)
+        else if (options.inPlace && i < op.inPlace.size() && op.inPlace[i] >= 0)
           takeOver(t, op, op.inputs[op.inPlace[i]], s);
         if (live.home[t] == t)
           live.homeBytes[t] = rounded(graph.tensors[t].bytes);
@@ -142,11 +141,10 @@ private:
     std::vector<int64_t> change(size_t(steps) + 1, 0);
     for (size_t t = 0; t < graph.tensors.size(); ++t) {
       const Tensor &tensor = graph.tensors[t];
-      if (tensor.viewOf < 0)
-        live.baselineBytes += rounded(tensor.bytes);
       if (live.home[t] != TensorId(t))
         continue;
       live.homeBytes[t] = rounded(tensor.bytes);
+      live.baselineBytes += live.homeBytes[t];
       if (steps == 0)
         continue;
       change[live.homeFirst[t]] += live.homeBytes[t];
@@ -163,11 +161,6 @@ private:
         live.peakStep = s;
       }
     }
-    // New values of parameters lie where the old ones are.
-    for (const Operator &op : graph.operators)
-      for (size_t i = 0; i < op.updates.size(); ++i)
-        if (op.updates[i] >= 0)
-          live.baselineBytes -= rounded(graph.tensors[op.outputs[i]].bytes);
   }
 
   const Graph &graph;
@@ -198,8 +191,7 @@ std::vector<TensorId> Liveness::inSet(const Graph &graph, int32_t step) const {
   return set;
 }
 
-std::vector<TensorId> Liveness::outSet(const Graph &graph,
-                                       int32_t step) const {
+std::vector<TensorId> Liveness::outSet(const Graph &graph, int32_t step) const {
   std::vector<TensorId> set;
   int32_t end = int32_t(liveBytes.size()) - 1;
   for (size_t t = 0; t < first.size(); ++t) {

@@ -44,7 +44,8 @@ WalkInput::WalkInput(const Graph &graph, const Machine &machine,
   bytes.assign(tensors, 0);
   for (size_t t = 0; t < tensors; ++t)
     if (storage[t] == TensorId(t))
-      bytes[t] = (graph.tensors[t].bytes + alignment - 1) / alignment * alignment;
+      bytes[t] =
+          (graph.tensors[t].bytes + alignment - 1) / alignment * alignment;
 
   readStart.assign(operators + 1, 0);
   validUntil.assign(operators, end);
@@ -75,9 +76,8 @@ WalkInput::WalkInput(const Graph &graph, const Machine &machine,
       touched.assign(reads.begin() + readStart[id],
                      reads.begin() + readStart[id + 1]);
       for (TensorId t : graph.operators[id].outputs)
-        if (storage[t] != t &&
-            std::find(touched.begin(), touched.end(), storage[t]) ==
-                touched.end())
+        if (storage[t] != t && std::find(touched.begin(), touched.end(),
+                                         storage[t]) == touched.end())
           touched.push_back(storage[t]);
       for (TensorId t : touched)
         visit(t, s);
@@ -407,8 +407,8 @@ private:
       bool isOld = at.onHost || (isGiven(s) && at.version == s);
       if (!isOld) {
         double made = at.madeBy >= 0 ? timeAfter[at.madeBy] : 0;
-        outFree = std::max(outFree, made) +
-                  in.machine.transferSeconds(in.bytes[s]);
+        outFree =
+            std::max(outFree, made) + in.machine.transferSeconds(in.bytes[s]);
         clock = std::max(clock, outFree);
         stay.copiedAfter = at.madeBy;
       }
@@ -430,8 +430,8 @@ private:
     stay.isResident = false;
     stay.fetched = true;
     // Without a use it never came; one with the last before the first is none.
-    stay.first = firstUse[state[s].stay] >= 0 ? firstUse[state[s].stay]
-                                              : INT32_MAX;
+    stay.first =
+        firstUse[state[s].stay] >= 0 ? firstUse[state[s].stay] : INT32_MAX;
     state[s].onHost = state[s].version == s;
   }
 
@@ -523,8 +523,8 @@ private:
     int32_t id = addStay(s, at.version);
     schedule.stays[id].fetched = true;
     schedule.secondsToRecompute[id] = again;
-    double start = std::max(inFree, clock - 5 * in.machine.transferSeconds(
-                                                    in.bytes[s]));
+    double start =
+        std::max(inFree, clock - 5 * in.machine.transferSeconds(in.bytes[s]));
     inFree = start + in.machine.transferSeconds(in.bytes[s]);
     clock = std::max(clock, inFree);
     addCandidate(s);
@@ -718,9 +718,8 @@ private:
   }
 
   bool readsOnce(const Operator &op, TensorId s) const {
-    return std::count_if(op.inputs.begin(), op.inputs.end(), [&](TensorId t) {
-             return in.storage[t] == s;
-           }) == 1;
+    return std::count_if(op.inputs.begin(), op.inputs.end(),
+                         [&](TensorId t) { return in.storage[t] == s; }) == 1;
   }
 
   /// Whether nothing needs `x` after the operator that is about to run.

@@ -78,7 +78,8 @@ struct Eviction {
 
 /// What a policy other than the walk's own decides.
 struct FixedDecisions {
-  /// By position in the order: what leaves after it, and what is fetched before.
+  /// By position in the order: what leaves after it, and what is fetched
+  /// before.
   std::vector<std::vector<Eviction>> evictAfter;
   std::vector<std::vector<TensorId>> fetchBefore;
 };

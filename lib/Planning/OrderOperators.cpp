@@ -180,8 +180,8 @@ std::vector<OperatorId> espalier::planning::freeingFirst(const Graph &graph) {
 
 std::vector<OperatorId> espalier::planning::bestOrder(const Graph &graph) {
   std::vector<OperatorId> best = givenOrder(graph);
-  int64_t peak = isOrder(graph, best) ? analyzeLiveness(graph, best).peakBytes
-                                      : INT64_MAX;
+  int64_t peak =
+      isOrder(graph, best) ? analyzeLiveness(graph, best).peakBytes : INT64_MAX;
   for (auto make : {updatesFirst, routeOf, freeingFirst}) {
     std::vector<OperatorId> order = make(graph);
     if (order.size() != best.size())

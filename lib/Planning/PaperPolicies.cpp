@@ -129,8 +129,7 @@ std::optional<Plan> espalier::planning::planAsInThePaper(
   Policy decisions(input, policy);
   FixedDecisions fixed = decisions.decide();
   WalkOptions walk;
-  bool isCostAware =
-      policy.recompute == PaperPolicy::Recompute::costAware;
+  bool isCostAware = policy.recompute == PaperPolicy::Recompute::costAware;
   walk.budget = isCostAware ? decisions.largestLayer() : INT64_MAX / 4;
   walk.hostBudget = INT64_MAX / 4;
   walk.alignment = policy.alignment;
@@ -143,7 +142,8 @@ std::optional<Plan> espalier::planning::planAsInThePaper(
   bool fits = walkMemory(input, walk, schedule, failure);
   // What is small and lives long, statistics and images, comes on top.
   for (int tries = 0; !fits && tries < 50; ++tries) {
-    walk.budget = std::max(walk.budget + walk.budget / 100, failure.bytesNeeded);
+    walk.budget =
+        std::max(walk.budget + walk.budget / 100, failure.bytesNeeded);
     fits = walkMemory(input, walk, schedule, failure);
   }
   if (!fits) {

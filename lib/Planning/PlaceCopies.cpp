@@ -53,8 +53,7 @@ private:
     int32_t middle = low + (high - low) / 2;
     add(2 * node, low, middle, from, to, value);
     add(2 * node + 1, middle, high, from, to, value);
-    most[node] =
-        std::max(most[2 * node], most[2 * node + 1]) + added[node];
+    most[node] = std::max(most[2 * node], most[2 * node + 1]) + added[node];
   }
 
   int32_t lastAbove(size_t node, int32_t low, int32_t high, int32_t to,
@@ -89,8 +88,7 @@ public:
   Plan place() {
     startTime.assign(size_t(count) + 1, 0);
     for (int32_t c = 0; c < count; ++c)
-      startTime[c + 1] =
-          startTime[c] + in.seconds[schedule.computations[c].op];
+      startTime[c + 1] = startTime[c] + in.seconds[schedule.computations[c].op];
     findRoots();
     findPrevious();
     placeOffloads();
@@ -202,10 +200,10 @@ private:
       const Copy &copy = prefetches[i];
       next = std::min(next, startTime[copy.slot]) -
              1.05 * in.machine.transferSeconds(stayOf(copy.stay).bytes);
-      target[i] = std::max(
-          0, int32_t(std::upper_bound(startTime.begin(), startTime.end(), next) -
-                     startTime.begin()) -
-                 1);
+      target[i] = std::max(0, int32_t(std::upper_bound(startTime.begin(),
+                                                       startTime.end(), next) -
+                                      startTime.begin()) -
+                                  1);
     }
     int32_t slot = 0;
     for (size_t i = 0; i < prefetches.size(); ++i) {
@@ -357,19 +355,19 @@ private:
       const Stay &stay = schedule.stays[i];
       if (buffers[i].empty())
         continue;
-      bool toTheEnd = stay.isResident ||
-                      (stay.last == count - 1 && isOutput(stay.storage));
+      bool toTheEnd =
+          stay.isResident || (stay.last == count - 1 && isOutput(stay.storage));
       if (toTheEnd)
         endsOnHost[stay.storage] = false;
-      int32_t last = toTheEnd ? lastStep
-                              : std::max(stepOf[stay.last], offloadStep[i]);
+      int32_t last =
+          toTheEnd ? lastStep : std::max(stepOf[stay.last], offloadStep[i]);
       // The memory's owner, and the value that the stay ends with.
       Buffer &owner = plan.buffers[buffers[i].front().second];
       owner.last = std::max(owner.last, last);
       for (auto [tensor, id] : buffers[i]) {
         Buffer &buffer = plan.buffers[id];
-        bool isUpdate = graph.tensors[tensor].viewOf < 0 &&
-                        in.storage[tensor] != tensor;
+        bool isUpdate =
+            graph.tensors[tensor].viewOf < 0 && in.storage[tensor] != tensor;
         if (toTheEnd &&
             (isUpdate || graph.tensors[tensor].kind == TensorKind::output))
           buffer.last = lastStep;
@@ -534,8 +532,7 @@ Duration espalier::planning::durationOf(const WalkInput &input,
       // The memory's owner, and with it who shares it, may stay longer.
       int32_t last = buffer.last;
       BufferId owner = buffer.sharesWith;
-      if (owner >= 0 &&
-          input.storage[plan.buffers[owner].tensor] == storage)
+      if (owner >= 0 && input.storage[plan.buffers[owner].tensor] == storage)
         last = std::max(last, plan.buffers[owner].last);
       freeAt[last + 1] = std::max(freeAt[last + 1], free);
     } else {

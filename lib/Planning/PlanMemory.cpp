@@ -31,8 +31,9 @@ public:
     liveness.inPlace = options.inPlace;
     liveness.alignment = options.alignment;
     live = analyzeLiveness(graph, order, liveness);
-    thorough = isLarge() ? Effort{{0.9}, {0.2}, 1, 4}
-                         : Effort{{1, 0.97, 0.93, 0.87, 0.8}, {0.02, 0.2, 1}, 6, 40};
+    thorough = isLarge()
+                   ? Effort{{0.9}, {0.2}, 1, 4}
+                   : Effort{{1, 0.97, 0.93, 0.87, 0.8}, {0.02, 0.2, 1}, 6, 40};
   }
 
   std::optional<Plan> plan(int64_t budget) {
@@ -52,7 +53,7 @@ public:
         best = &rung;
     if (best)
       return best->plan;
-    return search(budget, thorough);
+    return std::nullopt;
   }
 
   void describe(const Plan &plan, PlanMemoryReport &report) const {
@@ -74,34 +75,21 @@ public:
                                   graph.tensors[t].bytes);
   }
 
-  /// By bisection, as far as that is quick.
+  /// The smallest budget that a plan was found for; -1: none.
   int64_t smallest() {
-    int64_t high = std::max<int64_t>(live.peakBytes, options.alignment);
-    for (const Attempt &rung : ladder)
-      high = std::min(high, rung.plan.arenaBytes);
-    while (!plan(high)) {
-      if (high > 4 * live.peakBytes)
-        return -1;
-      high += high / 8 + options.alignment;
+    if (!isLarge()) {
+      climb();
+      int64_t least = -1;
+      for (const Attempt &rung : ladder)
+        if (least < 0 || rung.plan.arenaBytes < least)
+          least = rung.plan.arenaBytes;
+      return least;
     }
-    int64_t low = 0;
-    for (const Operator &op : graph.operators)
-      low = std::max(low, leastBytes(op));
-    if (low < high && plan(low))
-      return low;
-    int rounds = isLarge() ? 4 : 24;
-    for (; rounds > 0 && high - low > std::max<int64_t>(options.alignment,
-                                                        high / 2000);
-         --rounds) {
-      int64_t middle = low + (high - low) / 2;
-      middle -= middle % options.alignment;
-      if (plan(middle))
-        high = middle;
-      else
-        low = middle;
-    }
-    plan(low);
-    return high;
+    int64_t high = live.peakBytes;
+    if (!search(high, thorough))
+      return -1;
+    std::optional<Plan> plan = descend(high, thorough, 4);
+    return plan ? plan->arenaBytes : high;
   }
 
 private:
@@ -191,31 +179,80 @@ private:
   /// takes the fastest that fits gets no slower, and no lower peak, by a larger
   /// budget: what is faster and no higher would have been taken before.
   void climb() {
-    if (!ladder.empty() || hasClimbed)
+    if (hasClimbed)
       return;
     hasClimbed = true;
-    int64_t floor = 0;
-    for (const Operator &op : graph.operators)
-      floor = std::max(floor, leastBytes(op));
-    static const Effort brief = {{1, 0.9}, {0.05, 0.3, 1}, 2, 6};
+    static const Effort brief = {{1, 0.95, 0.88}, {0.03, 0.2, 1}, 2, 8};
+    Attempt all = attemptOf({unlimited, unlimited, 0, nullptr});
+    if (all.fits) {
+      packPlan(all.plan, live.peakBytes, options.alignment);
+      addRung(std::move(all.plan));
+    }
+    int64_t lowest =
+        ladder.empty() ? live.peakBytes : ladder.front().plan.arenaBytes;
     int failures = 0;
-    for (double level = double(live.peakBytes); failures < 2; level *= 0.96) {
-      if (int64_t(level) < floor)
-        break;
+    for (double level = double(live.peakBytes);
+         failures < 3 && int64_t(level) >= floor(); level *= 0.96) {
       std::optional<Plan> plan = search(int64_t(level), brief);
       if (!plan) {
         ++failures;
         continue;
       }
       failures = 0;
-      Attempt rung;
-      Duration duration = durationOf(input, *plan);
-      rung.fits = true;
-      rung.seconds = duration.seconds;
-      rung.transferBytes = duration.transferBytes;
-      rung.plan = std::move(*plan);
-      ladder.push_back(std::move(rung));
+      lowest = std::min(lowest, plan->arenaBytes);
+      addRung(std::move(*plan));
     }
+    if (std::optional<Plan> plan = descend(lowest, thorough, 12))
+      addRung(std::move(*plan));
+  }
+
+  void addRung(Plan plan) {
+    Attempt rung;
+    Duration duration = durationOf(input, plan);
+    rung.fits = true;
+    rung.seconds = duration.seconds;
+    rung.transferBytes = duration.transferBytes;
+    rung.plan = std::move(plan);
+    ladder.push_back(std::move(rung));
+  }
+
+  /// What no plan is below.
+  int64_t floor() const {
+    int64_t bytes = 0;
+    for (const Operator &op : graph.operators)
+      bytes = std::max(bytes, leastBytes(op));
+    return bytes;
+  }
+
+  /// The plan for the smallest budget below `high` that is found by bisection.
+  std::optional<Plan> descend(int64_t high, const Effort &effort, int rounds) {
+    int64_t low = floor();
+    if (low >= high)
+      return std::nullopt;
+    std::optional<Plan> best = search(low, effort);
+    WalkFailure why = failure;
+    for (; !best && rounds > 0; --rounds) {
+      int64_t middle = low + (high - low) / 2;
+      middle -= middle % options.alignment;
+      if (middle <= low)
+        break;
+      std::optional<Plan> plan = search(middle, effort);
+      if (!plan) {
+        low = middle;
+        why = failure.bytesNeeded > 0 ? failure : why;
+        continue;
+      }
+      high = std::min(middle, plan->arenaBytes);
+      if (rounds == 1 || high - low <= std::max(options.alignment, high / 500))
+        best = std::move(plan);
+      else
+        lowestSoFar = std::move(plan);
+    }
+    failure = why;
+    if (!best && lowestSoFar)
+      best = std::move(lowestSoFar);
+    lowestSoFar.reset();
+    return best;
   }
 
   std::optional<Plan> search(int64_t budget, const Effort &effort) {
@@ -255,8 +292,7 @@ private:
       packPlan(fastest.plan, budget, options.alignment);
       if (fastest.plan.arenaBytes <= budget)
         return std::move(fastest.plan);
-      double ratio =
-          double(budget) / double(fastest.plan.arenaBytes) * 0.998;
+      double ratio = double(budget) / double(fastest.plan.arenaBytes) * 0.998;
       Choice choice = fastest.choice;
       choice.walkBudget = int64_t(double(choice.walkBudget) * ratio);
       choice.placeBudget = int64_t(double(choice.placeBudget) * ratio);
@@ -274,6 +310,7 @@ private:
   Effort thorough;
   std::vector<Attempt> ladder;
   bool hasClimbed = false;
+  std::optional<Plan> lowestSoFar;
 };
 } // namespace
 
@@ -296,16 +333,39 @@ static std::string findProblem(const Graph &graph,
   return problem;
 }
 
-std::optional<Plan>
-espalier::planning::planMemory(const Graph &graph, const Machine &machine,
-                               const PlanMemoryOptions &options,
-                               PlanMemoryReport &report, std::string &error) {
-  error = findProblem(graph, options);
+class MemoryPlanner::Implementation {
+public:
+  Implementation(const Graph &graph, const Machine &machine,
+                 const PlanMemoryOptions &options)
+      : graph(graph), machine(machine), options(options),
+        problem(findProblem(graph, options)) {
+    if (problem.empty())
+      planner =
+          std::make_unique<Planner>(this->graph, this->machine, this->options);
+  }
+
+  const Graph &graph;
+  Machine machine;
+  PlanMemoryOptions options;
+  std::string problem;
+  std::unique_ptr<Planner> planner;
+};
+
+MemoryPlanner::MemoryPlanner(const Graph &graph, const Machine &machine,
+                             const PlanMemoryOptions &options)
+    : implementation(
+          std::make_unique<Implementation>(graph, machine, options)) {}
+
+MemoryPlanner::~MemoryPlanner() = default;
+
+std::optional<Plan> MemoryPlanner::plan(int64_t budget,
+                                        PlanMemoryReport &report,
+                                        std::string &error) {
+  report = {};
+  error = implementation->problem;
   if (!error.empty())
     return std::nullopt;
-  int64_t budget =
-      options.budget < 0 ? machine.device.memoryBytes : options.budget;
-  Planner planner(graph, machine, options);
+  Planner &planner = *implementation->planner;
   std::optional<Plan> plan = planner.plan(budget);
   if (!plan) {
     // What fits less fits more.
@@ -318,21 +378,40 @@ espalier::planning::planMemory(const Graph &graph, const Machine &machine,
     return plan;
   }
   planner.describeFailure(report);
-  error = "no plan for " + std::to_string(budget) +
-          " bytes on the device; the smallest budget that one was found for is " +
-          std::to_string(report.smallestBudget) + " bytes. Operator '" +
-          report.peakOperator + "' needs the most; the largest tensors then:";
+  error = "no plan for " + std::to_string(budget) + " bytes on the device; " +
+          (report.smallestBudget < 0
+               ? "nor was one found for any other budget"
+               : "the smallest budget that one was found for is " +
+                     std::to_string(report.smallestBudget) + " bytes") +
+          ". Operator '" + report.peakOperator +
+          "' needs the most; the largest tensors then:";
   for (const auto &[name, bytes] : report.largest)
     error += " '" + name + "' (" + std::to_string(bytes) + " bytes)";
   return std::nullopt;
+}
+
+int64_t MemoryPlanner::smallestBudget(std::string &error) {
+  error = implementation->problem;
+  if (!error.empty())
+    return -1;
+  int64_t smallest = implementation->planner->smallest();
+  if (smallest < 0)
+    error = "no plan was found for any budget";
+  return smallest;
+}
+
+std::optional<Plan>
+espalier::planning::planMemory(const Graph &graph, const Machine &machine,
+                               const PlanMemoryOptions &options,
+                               PlanMemoryReport &report, std::string &error) {
+  int64_t budget =
+      options.budget < 0 ? machine.device.memoryBytes : options.budget;
+  return MemoryPlanner(graph, machine, options).plan(budget, report, error);
 }
 
 int64_t espalier::planning::smallestBudget(const Graph &graph,
                                            const Machine &machine,
                                            PlanMemoryOptions options,
                                            std::string &error) {
-  error = findProblem(graph, options);
-  if (!error.empty())
-    return -1;
-  return Planner(graph, machine, options).smallest();
+  return MemoryPlanner(graph, machine, options).smallestBudget(error);
 }

@@ -36,9 +36,9 @@ struct Liveness {
   /// inputs: all; outputs: up to the last.
   std::vector<int32_t> first;
   std::vector<int32_t> last;
-  /// By tensor: the tensor in whose memory it lies: of a view, what it is a view
-  /// of; of an output in place, the input whose memory it took over, or the
-  /// parameter that it updates; else itself.
+  /// By tensor: the tensor in whose memory it lies: of a view, what it is a
+  /// view of; of an output in place, the input whose memory it took over, or
+  /// the parameter that it updates; else itself.
   std::vector<TensorId> home;
   /// By tensor that is its own home: its bytes, rounded up, and the steps in
   /// which some tensor is in its memory.
@@ -49,7 +49,7 @@ struct Liveness {
   /// By step: the bytes of all homes that are needed then, and the workspace of
   /// the algorithm that needs the least.
   std::vector<int64_t> liveBytes;
-  /// Without reuse: a place for each tensor that is no view.
+  /// Without reuse but in place: a memory for each home.
   int64_t baselineBytes = 0;
   int64_t peakBytes = 0;
   int32_t peakStep = 0;

@@ -13,7 +13,8 @@
 // Decisions come from walks over the order (see MemoryWalk.h), several of them:
 // with what a second of the link's is worth, and with how much room is left for
 // copies that come early, no single walk knows. The one whose plan takes the
-// least time is packed; if the arena exceeds the budget, a tighter one is tried.
+// least time is packed; if the arena exceeds the budget, a tighter one is
+// tried.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_PLANNING_PLANMEMORY_H
@@ -24,6 +25,7 @@
 #include "espalier/Planning/Plan.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,8 +46,8 @@ struct PlanMemoryOptions {
 
 /// What a plan costs, or why there is none.
 struct PlanMemoryReport {
-  /// A place for each tensor; the peak where none leaves the device; and the
-  /// peak of the plan, before fragmentation.
+  /// A place for each tensor that does not lie in another's; the peak where
+  /// none leaves the device; and the peak of the plan, before fragmentation.
   int64_t baselineBytes = 0;
   int64_t livenessBytes = 0;
   int64_t lowerBoundBytes = 0;
@@ -66,19 +68,38 @@ struct PlanMemoryReport {
   std::vector<std::pair<std::string, int64_t>> largest;
 };
 
-/// Nothing if the budget is too small, or the graph makes no sense; `error`
-/// says which.
+/// Plans for several budgets: most of the work is done once. The graph stays
+/// the caller's. Of small graphs (up to some thousand operators), plans for
+/// larger budgets are never slower, and those for smaller ones never need more.
+class MemoryPlanner {
+public:
+  MemoryPlanner(const Graph &graph, const Machine &machine,
+                const PlanMemoryOptions &options);
+  ~MemoryPlanner();
+
+  /// The options' budget does not matter. Nothing if it is too small, or the
+  /// graph makes no sense; `error` says which.
+  std::optional<Plan> plan(int64_t budget, PlanMemoryReport &report,
+                           std::string &error);
+  /// The smallest budget that a plan was found for; -1, and why, if there is
+  /// none.
+  int64_t smallestBudget(std::string &error);
+
+private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation;
+};
+
+/// For the options' budget.
 std::optional<Plan> planMemory(const Graph &graph, const Machine &machine,
                                const PlanMemoryOptions &options,
                                PlanMemoryReport &report, std::string &error);
 
-/// The smallest budget that a plan was found for; -1, and why, if there is
-/// none.
 int64_t smallestBudget(const Graph &graph, const Machine &machine,
                        PlanMemoryOptions options, std::string &error);
 
-/// The policies of SuperNeurons, for comparison: which tensors leave is fixed by
-/// what their operators are, whether there is room or not.
+/// The policies of SuperNeurons, for comparison: which tensors leave is fixed
+/// by what their operators are, whether there is room or not.
 struct PaperPolicy {
   /// Results of convolutions (checkpoints) go to the host after the forward
   /// layer that follows.
@@ -87,7 +108,12 @@ struct PaperPolicy {
   /// paper says; else as early as they do not raise the peak.
   bool fetchAhead = false;
   /// Other results of the forward pass are dropped, and computed again.
-  enum class Recompute : uint8_t { none, speedCentric, memoryCentric, costAware };
+  enum class Recompute : uint8_t {
+    none,
+    speedCentric,
+    memoryCentric,
+    costAware
+  };
   Recompute recompute = Recompute::none;
   bool inPlace = false;
   int64_t alignment = 1;

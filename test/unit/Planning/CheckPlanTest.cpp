@@ -372,8 +372,9 @@ TEST(CheckPlan, Views) {
 
   made = makeView();
   made.plan.buffers[2].sharesWith = -1;
-  EXPECT_EQ(checked(made), "step 1 (q) makes the view buffer 2 of 'v' elsewhere "
-                           "than in its input's memory");
+  EXPECT_EQ(checked(made),
+            "step 1 (q) makes the view buffer 2 of 'v' elsewhere "
+            "than in its input's memory");
 
   // Its memory is needed as long as the view.
   made = makeView();
@@ -720,15 +721,14 @@ const std::map<std::string, Mutation> mutations = {
                made.graph.tensors[plan.buffers[other].tensor].viewOf < 0 &&
                plan.buffers[other].first == plan.buffers[buffer].last &&
                !isUpdated(made.graph, plan.buffers[buffer].tensor))
-             return size_t(plan.buffers[buffer].last) + 1 <
-                    plan.steps.size();
+             return size_t(plan.buffers[buffer].last) + 1 < plan.steps.size();
          return false;
        });
        if (b < 0)
          return false;
        // An update of an update is over the same parameter.
-       OperatorId maker =
-           producersOf(made.graph)[made.graph.storageOf(plan.buffers[b].tensor)];
+       OperatorId maker = producersOf(
+           made.graph)[made.graph.storageOf(plan.buffers[b].tensor)];
        if (maker >= 0 && !made.graph.operators[maker].updates.empty())
          return false;
        ++plan.buffers[b].last;
@@ -768,8 +768,8 @@ const std::map<std::string, Mutation> mutations = {
        insertStep(plan, s, again);
        for (BufferId &output : plan.steps[s].outputs) {
          int64_t bytes = plan.buffers[output].bytes;
-         plan.buffers.push_back({plan.buffers[output].tensor, bytes, s, s,
-                                 grow(plan, bytes), -1});
+         plan.buffers.push_back(
+             {plan.buffers[output].tensor, bytes, s, s, grow(plan, bytes), -1});
          output = BufferId(plan.buffers.size() - 1);
        }
        return true;

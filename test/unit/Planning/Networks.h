@@ -29,7 +29,8 @@ namespace espalier::planning {
 inline Machine makeK40c() {
   Machine machine;
   machine.name = "k40c";
-  machine.device = {"Tesla K40c", int64_t(12) << 30, 4.29e12, 288e9, 5e-6, "cuda"};
+  machine.device = {"Tesla K40c", int64_t(12) << 30, 4.29e12, 288e9, 5e-6,
+                    "cuda"};
   machine.link = {8e9, 10e-6, true};
   machine.hostMemoryBytes = int64_t(256) << 30;
   return machine;
@@ -38,7 +39,8 @@ inline Machine makeK40c() {
 inline Machine makeTitanXp() {
   Machine machine;
   machine.name = "titan-xp";
-  machine.device = {"TITAN Xp", int64_t(12) << 30, 12.15e12, 547.7e9, 5e-6, "cuda"};
+  machine.device = {"TITAN Xp", int64_t(12) << 30, 12.15e12, 547.7e9, 5e-6,
+                    "cuda"};
   machine.link = {10e9, 10e-6, true};
   machine.hostMemoryBytes = int64_t(256) << 30;
   return machine;
@@ -48,9 +50,11 @@ struct NetworkOptions {
   int64_t batch = 32;
   /// Momentum besides the gradient.
   bool momentum = true;
-  /// As the paper counts: adjoints of pooling and normalisation over channels
-  /// read the forward's result too, ReLU and dropout keep their operand, and
-  /// parameters and images take no room.
+  /// Parameters and images take no room, and there are no updates.
+  bool dataOnly = false;
+  /// As the paper counts: data only, adjoints of pooling and normalisation over
+  /// channels read the forward's result too, and ReLU and dropout keep their
+  /// operand.
   bool asInThePaper = false;
   /// Batch normalisation as two operators, so that the second is separable.
   bool splitNormalization = false;
@@ -71,12 +75,13 @@ public:
 
   NetworkBuilder(std::string name, NetworkOptions options)
       : options(options), batch(options.batch) {
+    this->options.dataOnly |= options.asInThePaper;
     graph.name = std::move(name);
   }
 
   Value image(int64_t channels, int64_t height, int64_t width) {
     Value image{-1, channels, height, width};
-    image.id = tensor("images", options.asInThePaper ? 0 : bytesOf(image),
+    image.id = tensor("images", options.dataOnly ? 0 : bytesOf(image),
                       TensorKind::input, batch);
     noGradient.push_back(image.id);
     return image;
@@ -179,8 +184,9 @@ public:
     if (options.splitNormalization) {
       add(name + ".statistics", "batch_statistics", {x.id}, {mean, variance},
           3.0 * double(batch * x.size()));
-      Operator &op = add(name, "normalize", {x.id, scale, shift, mean, variance},
-                         {y.id}, 4.0 * double(batch * x.size()));
+      Operator &op =
+          add(name, "normalize", {x.id, scale, shift, mean, variance}, {y.id},
+              4.0 * double(batch * x.size()));
       op.inPlace = {0};
       op.separable = true;
     } else {
@@ -198,9 +204,10 @@ public:
       if (options.splitNormalization) {
         add(name + ".sums_adjoint", "batch_sums", {x.id, mean, variance, d},
             {dscale, dshift}, 5.0 * double(batch * x.size()), Pass::backward);
-        Operator &op = add(name + ".adjoint", "normalize_adjoint",
-                           {x.id, scale, mean, variance, dscale, dshift, d},
-                           {dx}, 6.0 * double(batch * x.size()), Pass::backward);
+        Operator &op =
+            add(name + ".adjoint", "normalize_adjoint",
+                {x.id, scale, mean, variance, dscale, dshift, d}, {dx},
+                6.0 * double(batch * x.size()), Pass::backward);
         op.inPlace = {6};
         op.separable = true;
       } else {
@@ -220,7 +227,8 @@ public:
   Value join(const std::string &name, Value a, Value b) {
     Value y = a;
     y.id = result(name, y);
-    Operator &op = add(name, "add", {a.id, b.id}, {y.id}, double(batch * a.size()));
+    Operator &op =
+        add(name, "add", {a.id, b.id}, {y.id}, double(batch * a.size()));
     op.inPlace = {0};
     op.separable = true;
     tape.emplace_back([=] {
@@ -274,13 +282,15 @@ public:
     Value p = scores;
     p.id = result("softmax", p);
     TensorId loss = tensor("loss", 4, TensorKind::output);
-    add("softmax", "softmax", {scores.id}, {p.id}, 5.0 * double(batch * p.size()))
+    add("softmax", "softmax", {scores.id}, {p.id},
+        5.0 * double(batch * p.size()))
         .separable = true;
-    add("cross_entropy", "cross_entropy", {p.id, labels}, {loss}, double(batch));
+    add("cross_entropy", "cross_entropy", {p.id, labels}, {loss},
+        double(batch));
     TensorId d = gradient("softmax.dx", scores);
-    Operator &op = add("softmax.adjoint", "softmax_cross_entropy_adjoint",
-                       {p.id, labels}, {d}, double(batch * p.size()),
-                       Pass::backward);
+    Operator &op =
+        add("softmax.adjoint", "softmax_cross_entropy_adjoint", {p.id, labels},
+            {d}, double(batch * p.size()), Pass::backward);
     op.inPlace = {0};
     op.separable = true;
     giveGradient(scores.id, d);
@@ -310,7 +320,7 @@ private:
   }
 
   TensorId parameter(const std::string &name, int64_t count) {
-    return tensor(name, options.asInThePaper ? 0 : count * 4,
+    return tensor(name, options.dataOnly ? 0 : count * 4,
                   TensorKind::parameter);
   }
 
@@ -377,8 +387,8 @@ private:
         inputs.push_back(y.id);
       if (options.asInThePaper)
         inputs.push_back(x.id);
-      Operator &adjoint = add(name + ".adjoint", kind + "_adjoint", inputs, {dx},
-                              double(batch * x.size()), Pass::backward);
+      Operator &adjoint = add(name + ".adjoint", kind + "_adjoint", inputs,
+                              {dx}, double(batch * x.size()), Pass::backward);
       adjoint.inPlace = {0};
       adjoint.separable = true;
       giveGradient(x.id, dx);
@@ -397,9 +407,9 @@ private:
       std::vector<TensorId> inputs = {x.id, d};
       if (options.asInThePaper)
         inputs.push_back(y.id);
-      Operator &op = add(name + ".adjoint", kind + "_adjoint", inputs, {dx},
-                         2 * flopsPerElement * double(batch * y.size()),
-                         Pass::backward);
+      Operator &op =
+          add(name + ".adjoint", kind + "_adjoint", inputs, {dx},
+              2 * flopsPerElement * double(batch * y.size()), Pass::backward);
       op.separable = true;
       if (kind == "lrn" && !options.asInThePaper)
         op.inPlace = {1};
@@ -410,8 +420,8 @@ private:
 
   Value average(const std::string &name, Value x, Value y) {
     y.id = result(name, y);
-    add(name, "avg_pool2d", {x.id}, {y.id}, double(batch * x.size())).separable =
-        true;
+    add(name, "avg_pool2d", {x.id}, {y.id}, double(batch * x.size()))
+        .separable = true;
     tape.emplace_back([=] {
       TensorId d = takeGradient(y.id);
       TensorId dx = gradient(name + ".dx", x);
@@ -424,21 +434,19 @@ private:
   }
 
   void addRunning(const std::string &name, TensorId statistic) {
+    if (options.dataOnly)
+      return;
     TensorId old = parameter(name, bytes(statistic) / 4);
-    TensorId updated =
-        tensor(name + ".new", bytes(old), TensorKind::output);
+    TensorId updated = tensor(name + ".new", bytes(old), TensorKind::output);
     Operator &op = add(name + ".update", "lerp", {old, statistic}, {updated},
                        double(bytes(statistic)), Pass::update);
     op.recomputable = false;
     op.inPlace = {0};
     op.updates = {old};
-    if (options.asInThePaper)
-      graph.operators.pop_back(), graph.tensors.pop_back(),
-          gradientOf.pop_back();
   }
 
   void addUpdate(TensorId weights, TensorId dw) {
-    if (options.asInThePaper)
+    if (options.dataOnly)
       return;
     std::string name = graph.tensors[weights].name;
     TensorId updated =
@@ -452,8 +460,8 @@ private:
       return;
     }
     TensorId velocity = parameter(name + ".velocity", bytes(weights) / 4);
-    TensorId next = tensor(name + ".velocity.new", bytes(weights),
-                           TensorKind::output);
+    TensorId next =
+        tensor(name + ".velocity.new", bytes(weights), TensorKind::output);
     Operator &op = add(name + ".update", "sgd", {weights, dw, velocity},
                        {updated, next}, double(bytes(weights)), Pass::update);
     op.recomputable = false;
@@ -478,9 +486,8 @@ private:
     TensorId sum =
         tensor(graph.tensors[id].name + ".d" + std::to_string(d), bytes(d),
                TensorKind::temporary, graph.tensors[d].batch);
-    Operator &op =
-        add(graph.tensors[sum].name, "add", {gradientOf[id], d}, {sum},
-            double(bytes(d)) / 4, Pass::backward);
+    Operator &op = add(graph.tensors[sum].name, "add", {gradientOf[id], d},
+                       {sum}, double(bytes(d)) / 4, Pass::backward);
     op.inPlace = {0};
     op.separable = true;
     gradientOf[id] = sum;
@@ -535,11 +542,12 @@ inline Graph makeVGG16(NetworkOptions options = {}) {
 
 /// Of 3 * (sum of blocks) + 2 layers, by the paper's count. 3, 4, 6, 3:
 /// ResNet-50.
-inline Graph makeResNet(std::array<int, 4> blocks, NetworkOptions options = {}) {
-  NetworkBuilder b("resnet" + std::to_string(3 * (blocks[0] + blocks[1] +
-                                                  blocks[2] + blocks[3]) +
-                                             2),
-                   options);
+inline Graph makeResNet(std::array<int, 4> blocks,
+                        NetworkOptions options = {}) {
+  NetworkBuilder b(
+      "resnet" + std::to_string(
+                     3 * (blocks[0] + blocks[1] + blocks[2] + blocks[3]) + 2),
+      options);
   auto x = b.image(3, 224, 224);
   x = b.relu("relu0", b.batchNorm("bn0", b.conv("conv0", x, 64, 7, 2, 3)));
   x = b.maxPool("pool0", x, 3, 2, 1);
@@ -551,8 +559,8 @@ inline Graph makeResNet(std::array<int, 4> blocks, NetworkOptions options = {}) 
       int64_t stride = stage > 0 && block == 0 ? 2 : 1;
       auto shortcut = x;
       if (block == 0)
-        shortcut = b.batchNorm(
-            name + "bn0", b.conv(name + "conv0", x, 4 * width, 1, stride));
+        shortcut = b.batchNorm(name + "bn0",
+                               b.conv(name + "conv0", x, 4 * width, 1, stride));
       auto y = b.conv(name + "conv1", x, width, 1, stride);
       y = b.relu(name + "relu1", b.batchNorm(name + "bn1", y));
       y = b.conv(name + "conv2", y, width, 3, 1, 1);
@@ -601,7 +609,8 @@ inline Graph makeInceptionV4(NetworkOptions options = {}) {
   {
     auto p = b.maxPool(name("pool"), x, 3, 2);
     auto q = conv(x, 384, {3, 3}, 2, false);
-    auto r = conv(conv(conv(x, 192, {1, 1}), 224, {3, 3}), 256, {3, 3}, 2, false);
+    auto r =
+        conv(conv(conv(x, 192, {1, 1}), 224, {3, 3}), 256, {3, 3}, 2, false);
     x = b.concat(name("concat"), {p, q, r});
   }
   for (int i = 0; i < 7; ++i) {
@@ -641,7 +650,8 @@ inline Graph makeChain(int depth, NetworkOptions options = {},
     std::string name = std::to_string(i);
     x = b.relu("relu" + name, b.conv("conv" + name, x, channels, 3, 1, 1));
   }
-  return b.train(b.dense("fc", b.flatten("flatten", b.globalPool("pool", x)), 10));
+  return b.train(
+      b.dense("fc", b.flatten("flatten", b.globalPool("pool", x)), 10));
 }
 
 } // namespace espalier::planning

@@ -7,8 +7,8 @@
 //
 // Graphs without a meaning for fuzzing planners: joins, fans, views, views of
 // views, outputs in the middle, operators in place, several outputs, what may
-// not run again, workspaces, parameters that are updated and others, inputs read
-// early, late and never.
+// not run again, workspaces, parameters that are updated and others, inputs
+// read early, late and never.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_TEST_UNIT_PLANNING_RANDOMGRAPHS_H
@@ -66,8 +66,8 @@ inline Graph makeRandomGraph(uint32_t seed) {
       TensorId x = pick();
       TensorId view = addTensor(TensorKind::temporary,
                                 graph.tensors[graph.storageOf(x)].bytes, x);
-      if (chance(10) && graph.tensors[graph.storageOf(x)].kind ==
-                            TensorKind::temporary)
+      if (chance(10) &&
+          graph.tensors[graph.storageOf(x)].kind == TensorKind::temporary)
         graph.tensors[view].kind = TensorKind::output;
       op.flops = op.bytes = 0;
       op.recomputable = true;
@@ -80,7 +80,8 @@ inline Graph makeRandomGraph(uint32_t seed) {
     for (uint32_t n = 1 + below(3); n > 0; --n)
       op.inputs.push_back(pick());
     for (uint32_t n = chance(20) ? 2 : 1; n > 0; --n) {
-      int32_t from = chance(50) ? int32_t(below(uint32_t(op.inputs.size()))) : -1;
+      int32_t from =
+          chance(50) ? int32_t(below(uint32_t(op.inputs.size()))) : -1;
       int64_t bytes =
           from >= 0 && chance(80)
               ? graph.tensors[graph.storageOf(op.inputs[from])].bytes
@@ -111,9 +112,9 @@ inline Graph makeRandomGraph(uint32_t seed) {
     if (graph.storageOf(gradient) >= TensorId(readable.front()) &&
         graph.tensors[graph.storageOf(gradient)].kind == TensorKind::temporary)
       op.inputs.push_back(gradient);
-    op.outputs = {addTensor(chance(50) ? TensorKind::output
-                                       : TensorKind::temporary,
-                            graph.tensors[parameter].bytes)};
+    op.outputs = {
+        addTensor(chance(50) ? TensorKind::output : TensorKind::temporary,
+                  graph.tensors[parameter].bytes)};
     op.inPlace = {0};
     op.updates = {parameter};
     graph.operators.push_back(op);
