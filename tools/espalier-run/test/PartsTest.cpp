@@ -4,6 +4,8 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Describe.h"
+#include "LayeredModel.h"
 #include "Progress.h"
 #include "Random.h"
 
@@ -11,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
+#include <sstream>
 
 using namespace espalier::run;
 
@@ -61,4 +64,18 @@ TEST(Progress, Lines) {
   EXPECT_EQ(line(0, "", -1, 24), "epoch 1 [>         ] 0/8");
   EXPECT_EQ(line(8, "", 3661.2, 37), "epoch 1 [==========] 8/8 1:01:01 left");
   EXPECT_EQ(progressLine("none", 0, 0, "", -1, 21), "none [==========] 0/0");
+}
+
+TEST(Describe, LayersWithShapes) {
+  LayeredModel tables(2);
+  std::ostringstream out;
+  describe(out, tables.model, "");
+  for (const char *text :
+       {"convolution, once\n      layer   convolution (conv2d 2x2x5x6xf32, "
+        "3x2x3x3xf32, 3xf32 -> 2x3x5x6xf32; patches, 2160 bytes of "
+        "workspace)\n",
+        "kernel  relu, over 2 rows\n",
+        "layer   concat (concat 2x3x2x3xf32, 2x3x2x3xf32 -> 2x6x2x3xf32)\n",
+        "layer   matmul (matmul 2x3xf32, 3x2xf32 -> 2x2xf32)\n"})
+    EXPECT_NE(out.str().find(text), std::string::npos) << text << out.str();
 }
