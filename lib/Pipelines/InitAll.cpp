@@ -36,6 +36,7 @@ void espalier::registerAllDialects(DialectRegistry &registry) {
                   mlir::vector::VectorDialect>();
   nn::registerBatchableUpstreamOps(registry);
   nn::registerDifferentiableUpstreamOps(registry);
+  nn::registerLayerUpstreamOps(registry);
 }
 
 void espalier::registerAllPasses() {

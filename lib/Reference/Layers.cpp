@@ -83,6 +83,20 @@ Array reference::softmax(Operands operands) {
   return result;
 }
 
+Array reference::softmaxAdjoint(Operands operands) {
+  const Array &output = *operands[0];
+  Array result = *operands[1];
+  size_t columns = output.shape.back();
+  for (size_t row = 0; row != result.data.size(); row += columns) {
+    double sum = 0;
+    for (size_t i = row; i != row + columns; ++i)
+      sum += result.data[i] * output.data[i];
+    for (size_t i = row; i != row + columns; ++i)
+      result.data[i] = output.data[i] * (result.data[i] - sum);
+  }
+  return result;
+}
+
 //===----------------------------------------------------------------------===//
 // layer_norm, dropout
 //===----------------------------------------------------------------------===//

@@ -92,6 +92,9 @@ static FailureOr<Array> evaluateOne(Operation *op, Operands operands,
           [&](nn::EmbeddingOp op) { return embedding(op, operands, context); })
       .Case([&](tensor::DimOp op) { return dim(op, operands); })
       .Case([&](nn::SoftmaxOp) -> Result { return softmax(operands); })
+      .Case([&](nn::SoftmaxAdjointOp) -> Result {
+        return softmaxAdjoint(operands);
+      })
       .Case(
           [&](nn::LayerNormOp op) -> Result { return layerNorm(op, operands); })
       .Case([&](nn::DropoutOp op) -> Result { return dropout(op, operands); })
@@ -119,6 +122,35 @@ static FailureOr<Array> evaluateOne(Operation *op, Operands operands,
       .Case([&](nn::OuterSumOp op) { return outerSum(op, operands); })
       .Case([&](nn::ScatterRowsOp op) { return scatterRows(op, operands); })
       .Case([&](nn::UpdateRowsOp op) { return updateRows(op, operands); })
+      .Case([&](nn::Conv2dOp op) -> Result { return conv2d(op, operands); })
+      .Case([&](nn::Conv2dTransposeOp op) -> Result {
+        return conv2dTranspose(op, operands);
+      })
+      .Case([&](nn::Conv2dWeightAdjointOp op) -> Result {
+        return conv2dWeightAdjoint(op, operands);
+      })
+      .Case(
+          [&](nn::MaxPool2dOp op) -> Result { return maxPool2d(op, operands); })
+      .Case([&](nn::MaxPool2dAdjointOp op) -> Result {
+        return maxPool2dAdjoint(op, operands);
+      })
+      .Case(
+          [&](nn::AvgPool2dOp op) -> Result { return avgPool2d(op, operands); })
+      .Case([&](nn::AvgPool2dAdjointOp op) -> Result {
+        return avgPool2dAdjoint(op, operands);
+      })
+      .Case([&](nn::SumChannelsOp) -> Result { return sumChannels(operands); })
+      .Case([&](nn::SpreadChannelsOp op) -> Result {
+        return spreadChannels(op, operands);
+      })
+      .Case([&](nn::BatchNormInferenceOp op) -> Result {
+        return batchNormInference(op, operands);
+      })
+      .Case([&](nn::LrnOp op) -> Result { return lrn(op, operands); })
+      .Case([&](nn::LrnAdjointOp op) -> Result {
+        return lrnAdjoint(op, operands);
+      })
+      .Case([&](nn::PadOp op) -> Result { return pad(op, operands); })
       .Default([](Operation *op) -> Result {
         return op->emitOpError("is not supported by the interpreter");
       });
@@ -135,6 +167,10 @@ reference::evaluate(Operation *op, Operands operands, const Context &context) {
     results = std::move(*several);
   } else if (auto norm = dyn_cast<nn::LayerNormAdjointOp>(op)) {
     results = layerNormAdjoint(norm, operands);
+  } else if (auto norm = dyn_cast<nn::BatchNormOp>(op)) {
+    results = batchNorm(norm, operands);
+  } else if (auto norm = dyn_cast<nn::BatchNormAdjointOp>(op)) {
+    results = batchNormAdjoint(norm, operands);
   } else if (isa<nn::CombineRowsOp>(op)) {
     results = combineRows(operands);
   } else {

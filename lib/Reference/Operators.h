@@ -83,6 +83,7 @@ Array dense(Operands operands);
 mlir::FailureOr<Array> embedding(nn::EmbeddingOp op, Operands operands,
                                  const Context &context);
 Array softmax(Operands operands);
+Array softmaxAdjoint(Operands operands);
 Array layerNorm(nn::LayerNormOp op, Operands operands);
 llvm::SmallVector<ArrayPtr> layerNormAdjoint(nn::LayerNormAdjointOp op,
                                              Operands operands);
@@ -90,6 +91,27 @@ Array dropout(nn::DropoutOp op, Operands operands);
 mlir::FailureOr<llvm::SmallVector<ArrayPtr>>
 elementwiseGroup(nn::ElementwiseOp op, Operands operands,
                  const Context &context);
+
+//===----------------------------------------------------------------------===//
+// Images.cpp
+//===----------------------------------------------------------------------===//
+
+Array conv2d(nn::Conv2dOp op, Operands operands);
+Array conv2dTranspose(nn::Conv2dTransposeOp op, Operands operands);
+Array conv2dWeightAdjoint(nn::Conv2dWeightAdjointOp op, Operands operands);
+Array maxPool2d(nn::MaxPool2dOp op, Operands operands);
+Array maxPool2dAdjoint(nn::MaxPool2dAdjointOp op, Operands operands);
+Array avgPool2d(nn::AvgPool2dOp op, Operands operands);
+Array avgPool2dAdjoint(nn::AvgPool2dAdjointOp op, Operands operands);
+Array sumChannels(Operands operands);
+Array spreadChannels(nn::SpreadChannelsOp op, Operands operands);
+llvm::SmallVector<ArrayPtr> batchNorm(nn::BatchNormOp op, Operands operands);
+Array batchNormInference(nn::BatchNormInferenceOp op, Operands operands);
+llvm::SmallVector<ArrayPtr> batchNormAdjoint(nn::BatchNormAdjointOp op,
+                                             Operands operands);
+Array lrn(nn::LrnOp op, Operands operands);
+Array lrnAdjoint(nn::LrnAdjointOp op, Operands operands);
+Array pad(nn::PadOp op, Operands operands);
 
 //===----------------------------------------------------------------------===//
 // Losses.cpp

@@ -6,10 +6,10 @@
 # ===---------------------------------------------------------------------===#
 #
 # Operators number their constraints: (C1), or (C1-C4) for several. Each must
-# have a case in the dialect's invalid.mlir, in a function whose name has the
+# have a case in the dialect's invalid*.mlir, in a function whose name has the
 # label as one of its words (@f2_second_scatter), behind the operator's name if
-# several operators use the label (@matmul_c1); and the file must name the label
-# as messages do: [C1]. A label that code prints must be described.
+# several operators use the label (@matmul_c1); and a file must name the label as
+# messages do: [C1]. A label that code prints must be described.
 #
 # Usage: labels.py SOURCE-FOLDER
 
@@ -38,8 +38,8 @@ def check(source, dialect):
     rules = set()
     for td in sorted(glob.glob(folder + "/*.td")):
         rules |= set(described(open(td, encoding="utf-8").read()))
-    tests = f"{source}/test/Dialect/{dialect}/invalid.mlir"
-    text = open(tests, encoding="utf-8").read()
+    tests = f"{source}/test/Dialect/{dialect}/invalid*.mlir"
+    text = "".join(open(path, encoding="utf-8").read() for path in sorted(glob.glob(tests)))
     names = set(re.findall(r"@(\w+)", text))
     labels = [label for _, label in rules]
 

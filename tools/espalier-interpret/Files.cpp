@@ -137,7 +137,11 @@ static Weights makeWeights(const Options &options, const Entry &entry) {
   for (const Port &port : entry.arguments) {
     if (!port.isParameter)
       continue;
-    if (options.randomWeights)
+    if (port.isState && weights.find(port.name) == weights.end())
+      weights[port.name] = Tensor::zeros(dtypeOf(port.element), port.shape);
+    else if (port.isState)
+      continue;
+    else if (options.randomWeights)
       weights[port.name] = randomWeight(port.name, dtypeOf(port.element),
                                         port.shape, *options.randomWeights);
     else if (options.weights.empty())
@@ -220,7 +224,7 @@ static Tensor makeInput(const Options &options, const Entry &entry,
   Tensor tensor;
   if (file != options.inputs.end()) {
     tensor = readNpy(file->second);
-    if (port.hasRows())
+    if (port.hasRows() && !graphs.empty())
       tensor = firstRows(port.name, tensor, graphs);
   } else if (const Tensor *field = findField(graphs, port.name)) {
     tensor = *field;
@@ -262,14 +266,16 @@ static void checkInputNames(const Options &options, const Entry &entry) {
 /// The results as espalier-run shapes them.
 static std::vector<NamedTensor> nameResults(const Entry &entry,
                                             const std::vector<Array> &results,
-                                            int64_t structures) {
+                                            const std::vector<Graph> &graphs) {
   std::vector<NamedTensor> tensors;
   for (size_t i = 0; i != results.size(); ++i) {
     const Port &port = entry.results[i];
     Tensor tensor = tensorOf(results[i], port.element);
     // What is not per row has one value a batch; all structures are one batch.
-    if (!port.hasRows())
-      tensor.shape.insert(tensor.shape.begin(), structures > 0 ? 1 : 0);
+    // Without structures there is one call.
+    if (!port.hasRows() && !graphs.empty())
+      tensor.shape.insert(tensor.shape.begin(),
+                          graphs.front().part.structures() > 0 ? 1 : 0);
     tensors.push_back({port.name, std::move(tensor)});
   }
   return tensors;
@@ -299,6 +305,10 @@ static std::vector<Graph> readGraphs(const Options &options, const Entry &entry,
     add(entry.graphs.empty() ? "" : entry.graphs[0], files[0]);
     return graphs;
   }
+  if (files.empty() && !entry.graphs.empty())
+    fail(ESPALIER_INVALID_ARGUMENT,
+         "the entry '%s' runs over %s; give --structures FILE",
+         entry.name.c_str(), names.c_str());
   for (const StructureFile &file : files)
     if (std::count(entry.graphs.begin(), entry.graphs.end(), file.graph) == 0)
       fail(ESPALIER_INVALID_ARGUMENT,
@@ -324,8 +334,12 @@ static void print(const Entry &entry, const std::vector<Graph> &graphs,
   int64_t vertices = 0;
   for (const Graph &graph : graphs)
     vertices += graph.part.vertices();
-  std::printf("%s: %lld structures, %lld vertices\n", entry.name.c_str(),
-              (long long)graphs.front().part.structures(), (long long)vertices);
+  if (graphs.empty())
+    std::printf("%s:\n", entry.name.c_str());
+  else
+    std::printf("%s: %lld structures, %lld vertices\n", entry.name.c_str(),
+                (long long)graphs.front().part.structures(),
+                (long long)vertices);
   for (const NamedTensor &result : results)
     std::printf("  %s: %s\n", result.name.c_str(),
                 shapeString(result.tensor.shape, result.tensor.dtype).c_str());
@@ -368,8 +382,7 @@ static bool runOrThrow(const Options &options, const Entry &entry,
       tensors.push_back({name, tensor});
     writeSafetensors(options.saveWeights, tensors);
   }
-  std::vector<NamedTensor> named =
-      nameResults(entry, *results, graphs.front().part.structures());
+  std::vector<NamedTensor> named = nameResults(entry, *results, graphs);
   if (!options.output.empty())
     writeNpz(options.output, named);
   print(entry, graphs, named);

@@ -54,6 +54,8 @@ struct Port {
   /// Bound from the weights. Other arguments are inputs, or else fields of the
   /// structures.
   bool isParameter = false;
+  /// A parameter that is zeros if the weights do not have it.
+  bool isState = false;
   Element element;
   /// With a leading extent for the rows, if there is one; it is -1.
   std::vector<int64_t> shape;

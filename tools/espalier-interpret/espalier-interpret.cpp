@@ -51,7 +51,7 @@ struct CommandLine {
       "entry", cl::value_desc("NAME"), cl::cat(category),
       cl::desc("The function to evaluate; not needed if there is only one")};
   cl::list<std::string> structures{
-      "structures", cl::OneOrMore, cl::value_desc("[NAME=]FILE"),
+      "structures", cl::ZeroOrMore, cl::value_desc("[NAME=]FILE"),
       cl::cat(category),
       cl::desc("Structures to evaluate it on; repeatable, with the name of the "
                "graph argument that they are for, if there are several. The "
@@ -216,21 +216,29 @@ static FailureOr<Entry> describe(func::FuncOp function) {
       continue;
     }
     auto parameter = function.getArgAttrOfType<StringAttr>(index, "nn.param");
+    auto state = function.getArgAttrOfType<StringAttr>(index, "nn.state");
     auto input = function.getArgAttrOfType<StringAttr>(index, "nn.input");
-    FailureOr<Port> port = portOf(function, type, input ? input : parameter,
+    FailureOr<Port> port = portOf(function, type,
+                                  input       ? input
+                                  : parameter ? parameter
+                                              : state,
                                   "argument #" + llvm::Twine(index));
     if (failed(port))
       return failure();
-    port->isParameter = parameter != nullptr;
+    port->isParameter = parameter || state;
+    port->isState = bool(state);
     entry.arguments.push_back(*port);
   }
   for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
-    FailureOr<Port> port =
-        portOf(function, type,
-               function.getResultAttrOfType<StringAttr>(index, "nn.output"),
-               "result #" + llvm::Twine(index));
+    auto name = function.getResultAttrOfType<StringAttr>(index, "nn.output");
+    auto update = function.getResultAttrOfType<StringAttr>(index, "nn.update");
+    FailureOr<Port> port = portOf(function, type, name ? name : update,
+                                  "result #" + llvm::Twine(index));
     if (failed(port))
       return failure();
+    // New values are results as well: nothing is kept here.
+    if (!name)
+      port->name = "update." + port->name;
     entry.results.push_back(*port);
   }
   for (auto other :

@@ -242,6 +242,15 @@ func.func @dropout_c2_rows(%x: tensor<?x8xf32>, %i: tensor<i32>) {
 
 // -----
 
+// A batch of static size has a number for each row, or one for all.
+func.func @dropout_c2_static(%x: tensor<4x8xf32>, %i: tensor<3xi32>, %s: tensor<i32>) {
+  // expected-error @+1 {{[C2] expects a number for each row of 'tensor<4x8xf32>', 'tensor<4xi32>', but got 'tensor<3xi32>'}}
+  %0 = nn.dropout %x, %s, %i {probability = 0.5} : tensor<4x8xf32>, tensor<i32>, tensor<3xi32>
+  return
+}
+
+// -----
+
 func.func @dropout_c2_seed(%x: tensor<8xf32>, %i: tensor<i32>, %s: tensor<2xi32>) {
   // expected-error @+1 {{[C2] expects a seed, or one for each row, but got 'tensor<2xi32>'}}
   %0 = nn.dropout %x, %s, %i {probability = 0.5} : tensor<8xf32>, tensor<2xi32>, tensor<i32>
@@ -387,9 +396,17 @@ func.func @broadcast_c1_element(%x: tensor<f32>) {
 
 // -----
 
-func.func @sum_rows_c1(%x: tensor<8xf32>) {
-  // expected-error @+1 {{[C1] expects rows (a leading dynamic dimension), but got 'tensor<8xf32>'}}
-  %0 = nn.sum_rows %x : tensor<8xf32>
+func.func @sum_rows_c1(%x: tensor<f32>) {
+  // expected-error @+1 {{[C1] expects rows (a leading dimension, the others static), but got 'tensor<f32>'}}
+  %0 = nn.sum_rows %x : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @sum_rows_c1_columns(%x: tensor<8x?xf32>) {
+  // expected-error @+1 {{[C1] expects rows (a leading dimension, the others static), but got 'tensor<8x?xf32>'}}
+  %0 = nn.sum_rows %x : tensor<8x?xf32>
   return
 }
 
@@ -446,8 +463,24 @@ func.func @outer_c1_rank(%x: tensor<2x8xf32>) {
 
 // One row has an outer product, and no sum of them.
 func.func @outer_sum_c1(%x: tensor<8xf32>, %y: tensor<4xf32>) {
-  // expected-error @+1 {{[C1] expects two batches of rows of one element type, but got 'tensor<8xf32>' and 'tensor<4xf32>'}}
+  // expected-error @+1 {{[C1] expects two batches of as many rows of one element type, but got 'tensor<8xf32>' and 'tensor<4xf32>'}}
   %0 = nn.outer_sum %x, %y : tensor<8xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @outer_sum_c1_batches(%x: tensor<3x8xf32>, %y: tensor<2x4xf32>) {
+  // expected-error @+1 {{[C1] expects two batches of as many rows of one element type, but got 'tensor<3x8xf32>' and 'tensor<2x4xf32>'}}
+  %0 = nn.outer_sum %x, %y : tensor<3x8xf32>, tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @outer_sum_c1_mixed(%x: tensor<?x8xf32>, %y: tensor<2x4xf32>) {
+  // expected-error @+1 {{[C1] expects two batches of as many rows of one element type, but got 'tensor<?x8xf32>' and 'tensor<2x4xf32>'}}
+  %0 = nn.outer_sum %x, %y : tensor<?x8xf32>, tensor<2x4xf32>
   return
 }
 

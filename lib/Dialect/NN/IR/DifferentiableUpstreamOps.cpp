@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 #include <cmath>
+#include <type_traits>
 
 using namespace mlir;
 using namespace espalier::nn;
@@ -306,6 +307,32 @@ private:
     return tensor::ConcatOp::create(builder, loc, dim, pieces);
   }
 };
+
+/// What puts the elements of `op` back into the shape that they had.
+template <typename Op, typename Inverse>
+struct Reshape
+    : DifferentiableOpInterface::ExternalModel<Reshape<Op, Inverse>, Op> {
+  void buildAdjoint(Operation *op, OpBuilder &builder,
+                    Adjoints &adjoints) const {
+    auto reshape = cast<Op>(op);
+    Value source = reshape.getSrc();
+    if (adjoints.wants(source))
+      adjoints.add(source, build(builder, op->getLoc(), source,
+                                 adjoints.of(reshape.getResult()),
+                                 reshape.getReassociationIndices()));
+  }
+
+private:
+  static Value build(OpBuilder &builder, Location loc, Value source,
+                     Value adjoint, ArrayRef<ReassociationIndices> groups) {
+    Type type = source.getType();
+    if constexpr (std::is_same_v<Inverse, tensor::CollapseShapeOp>)
+      return Inverse::create(builder, loc, type, adjoint, groups);
+    else
+      return Inverse::create(builder, loc, type, adjoint, groups,
+                             tensor::getMixedSizes(builder, loc, source));
+  }
+};
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -370,5 +397,9 @@ void espalier::nn::registerDifferentiableUpstreamOps(
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
     tensor::ConcatOp::attachInterface<Concat>(*context);
     tensor::ExtractSliceOp::attachInterface<ExtractSlice>(*context);
+    tensor::CollapseShapeOp::attachInterface<
+        Reshape<tensor::CollapseShapeOp, tensor::ExpandShapeOp>>(*context);
+    tensor::ExpandShapeOp::attachInterface<
+        Reshape<tensor::ExpandShapeOp, tensor::CollapseShapeOp>>(*context);
   });
 }

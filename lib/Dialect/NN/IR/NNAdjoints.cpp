@@ -15,12 +15,19 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
 
 using namespace mlir;
 using namespace espalier::nn;
+
+/// Whether `type` is a batch, of static size or not, of rows with one
+/// dimension.
+static bool isBatchOfRows(Type type) {
+  return cast<RankedTensorType>(type).getRank() == 2;
+}
 
 //===----------------------------------------------------------------------===//
 // Products
@@ -41,7 +48,7 @@ static void addProduct(OpBuilder &builder, Location loc, Adjoints &adjoints,
     weight = transpose.getMatrix();
     std::swap(x, y);
   }
-  if (isRowsType(x.getType()))
+  if (isBatchOfRows(x.getType()))
     adjoints.add(weight, OuterSumOp::create(builder, loc, x, y));
   else
     adjoints.add(weight, OuterOp::create(builder, loc, x, y));
@@ -58,7 +65,7 @@ void DenseOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
   if (!adjoints.wants(getBias()))
     return;
   adjoints.add(getBias(),
-               isRowsType(adjoint.getType())
+               isBatchOfRows(adjoint.getType())
                    ? Value(SumRowsOp::create(builder, getLoc(), adjoint))
                    : adjoint);
 }
@@ -139,6 +146,12 @@ void SoftmaxOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
     return;
   Location loc = getLoc();
   Value y = getResult(), d = adjoints.of(y);
+  auto type = cast<RankedTensorType>(y.getType());
+  if (type.getRank() == 2 && type.hasStaticShape()) {
+    adjoints.add(getInput(),
+                 SoftmaxAdjointOp::create(builder, loc, type, y, d));
+    return;
+  }
   Value sum =
       SumOp::create(builder, loc, arith::MulFOp::create(builder, loc, d, y));
   Value spread = BroadcastOp::create(builder, loc, y.getType(), sum);
@@ -177,12 +190,41 @@ void SumOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
                                      adjoints.of(getResult())));
 }
 
+/// `row` in every row of the static batch `type`.
+static Value spreadRow(OpBuilder &builder, Location loc, Value row,
+                       RankedTensorType type) {
+  if (type.getRank() == 1)
+    return BroadcastOp::create(builder, loc, type, row);
+  // Columns are channels of rows without height and width.
+  int64_t columns = cast<RankedTensorType>(row.getType()).getNumElements();
+  Type element = type.getElementType();
+  auto flat = RankedTensorType::get(columns, element);
+  auto matrix = RankedTensorType::get({type.getDimSize(0), columns}, element);
+  auto all = llvm::to_vector<2>(llvm::seq<int64_t>(0, type.getRank() - 1));
+  if (all.size() > 1)
+    row = tensor::CollapseShapeOp::create(builder, loc, flat, row,
+                                          ArrayRef<ReassociationIndices>(all));
+  Value spread = SpreadChannelsOp::create(builder, loc, matrix, row);
+  if (all.size() == 1)
+    return spread;
+  for (int64_t &dim : all)
+    ++dim;
+  return tensor::ExpandShapeOp::create(
+      builder, loc, type, spread, ArrayRef<ReassociationIndices>{{0}, all});
+}
+
 void SumRowsOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
   if (!adjoints.wants(getRows()))
     return;
-  // The same row for all; the rows themselves only say how many.
   Location loc = getLoc();
   Value adjoint = adjoints.of(getResult());
+  if (!isRowsType(getRows().getType())) {
+    adjoints.add(getRows(),
+                 spreadRow(builder, loc, adjoint,
+                           cast<RankedTensorType>(getRows().getType())));
+    return;
+  }
+  // The same row for all; the rows themselves only say how many.
   auto spread = ElementwiseOp::create(builder, loc, getRows().getType(),
                                       ValueRange{getRows(), adjoint});
   OpBuilder::InsertionGuard guard(builder);

@@ -249,6 +249,10 @@ int64_t RowMatmulOp::getFlops() {
 
 int64_t OuterOp::getFlops() { return rowElements(getResult().getType()); }
 
-int64_t OuterSumOp::getFlops() { return 2 * getType().getNumElements(); }
+int64_t OuterSumOp::getFlops() {
+  auto x = cast<RankedTensorType>(getX().getType());
+  int64_t rows = isRowsType(x) ? 1 : x.getDimSize(0);
+  return 2 * rows * getType().getNumElements();
+}
 
 int64_t ScatterRowsOp::getFlops() { return rowElements(getRows().getType()); }

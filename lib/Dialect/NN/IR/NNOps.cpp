@@ -145,6 +145,11 @@ LogicalResult DropoutOp::verify() {
   Type input = getInput().getType();
   auto scalar = RankedTensorType::get({}, IntegerType::get(getContext(), 32));
   Type perRow = isRowsType(input) ? getRowsType(scalar) : scalar;
+  // What has a static shape is one row, or a batch of as many as it begins
+  // with.
+  auto shape = cast<RankedTensorType>(input).getShape();
+  if (perRow == scalar && getRow().getType() != scalar && !shape.empty())
+    perRow = RankedTensorType::get(shape.front(), scalar.getElementType());
   if (getRow().getType() != perRow)
     return emitOpError("[C2] expects a number for each row of ")
            << input << ", " << perRow << ", but got " << getRow().getType();
@@ -298,11 +303,11 @@ LogicalResult SumRowsOp::inferReturnTypes(MLIRContext *,
                                           std::optional<Location> loc,
                                           Adaptor adaptor,
                                           SmallVectorImpl<Type> &types) {
-  Type type = adaptor.getRows().getType();
-  if (!isRowsType(type))
+  auto type = cast<RankedTensorType>(adaptor.getRows().getType());
+  if (type.getRank() == 0 || (!isRowsType(type) && !type.hasStaticShape()))
     return emitOptionalError(loc,
-                             "[C1] expects rows (a leading dynamic "
-                             "dimension), but got ",
+                             "[C1] expects rows (a leading dimension, the "
+                             "others static), but got ",
                              type);
   types.push_back(getRowType(type));
   return success();
@@ -378,11 +383,14 @@ LogicalResult OuterSumOp::inferReturnTypes(MLIRContext *,
                                            SmallVectorImpl<Type> &types) {
   auto x = cast<RankedTensorType>(adaptor.getX().getType());
   auto y = cast<RankedTensorType>(adaptor.getY().getType());
-  if (!isRowsType(x) || !isRowsType(y) || x.getRank() != 2 ||
-      y.getRank() != 2 || x.getElementType() != y.getElementType())
+  auto isBatch = [](RankedTensorType type) {
+    return type.getRank() == 2 && !type.isDynamicDim(1);
+  };
+  if (!isBatch(x) || !isBatch(y) || x.getDimSize(0) != y.getDimSize(0) ||
+      x.getElementType() != y.getElementType())
     return emitOptionalError(loc,
-                             "[C1] expects two batches of rows of one element "
-                             "type, but got ",
+                             "[C1] expects two batches of as many rows of one "
+                             "element type, but got ",
                              x, " and ", y);
   types.push_back(RankedTensorType::get({x.getDimSize(1), y.getDimSize(1)},
                                         x.getElementType()));
@@ -433,7 +441,7 @@ struct SumOfOuter : OpRewritePattern<SumRowsOp> {
   LogicalResult matchAndRewrite(SumRowsOp op,
                                 PatternRewriter &rewriter) const override {
     auto outer = op.getRows().getDefiningOp<OuterOp>();
-    if (!outer)
+    if (!outer || !isRowsType(outer.getX().getType()))
       return rewriter.notifyMatchFailure(op, "sums no outer products");
     rewriter.replaceOpWithNewOp<OuterSumOp>(op, outer.getX(), outer.getY());
     return success();
@@ -447,7 +455,7 @@ struct OuterSumOfPieces : OpRewritePattern<OuterSumOp> {
   LogicalResult matchAndRewrite(OuterSumOp op,
                                 PatternRewriter &rewriter) const override {
     auto concat = op.getX().getDefiningOp<tensor::ConcatOp>();
-    if (!concat)
+    if (!concat || concat.getDim() != 1)
       return rewriter.notifyMatchFailure(op, "has no concatenation");
     SmallVector<Value> pieces;
     for (Value piece : concat.getInputs())

@@ -402,6 +402,25 @@ void SoftmaxOp::buildRow(OpBuilder &builder, RowAccess &access) {
                 });
 }
 
+void SoftmaxAdjointOp::buildRow(OpBuilder &builder, RowAccess &access) {
+  Location loc = getLoc();
+  RowReducer row(builder, loc, access, getOutput());
+  Value sum =
+      row.sumOf([&](OpBuilder &nested, Value column, Value output) -> Value {
+        Value adjoint = access.load(nested, 1, column, output.getType());
+        return arith::MulFOp::create(nested, loc, adjoint, output);
+      });
+  forEachVector(builder, loc, row.columns, row.lanes, access.isInPlace(),
+                [&](OpBuilder &nested, Value column, int64_t width) {
+                  Type type = vectorOf(row.element, width);
+                  Value output = access.load(nested, 0, column, type);
+                  Value adjoint = access.load(nested, 1, column, type);
+                  Lanes lanes(nested, loc, type);
+                  access.store(nested, 0, column,
+                               lanes.times(lanes.minus(adjoint, sum), output));
+                });
+}
+
 //===----------------------------------------------------------------------===//
 // layer_norm
 //===----------------------------------------------------------------------===//

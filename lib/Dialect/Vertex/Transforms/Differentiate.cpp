@@ -745,12 +745,14 @@ public:
     builder.setInsertionPoint(terminator);
 
     SmallVector<BlockArgument> parameters;
-    for (BlockArgument argument : body.getArguments())
-      if (gradient.getArgAttr(argument.getArgNumber(), "nn.param") &&
-          isFloat(argument)) {
-        parameters.push_back(argument);
-        adjoints.ask(argument);
-      }
+    for (BlockArgument argument : body.getArguments()) {
+      auto name = gradient.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                        "nn.param");
+      if (!name || !isFloat(argument) || isUpdated(name))
+        continue;
+      parameters.push_back(argument);
+      adjoints.ask(argument);
+    }
     SmallVector<Operation *> operators;
     for (Operation &op : body.without_terminator()) {
       adjoints.follow(&op);
@@ -799,6 +801,15 @@ public:
   }
 
 private:
+  /// Whether the entry itself returns a new value of the parameter `name`, as
+  /// of running statistics: it is not trained.
+  bool isUpdated(StringAttr name) {
+    auto updates = [&](unsigned result) {
+      return gradient.getResultAttr(result, "nn.update") == name;
+    };
+    return llvm::any_of(llvm::seq(gradient.getNumResults()), updates);
+  }
+
   std::optional<unsigned> findLoss() {
     for (unsigned i = 0; i < gradient.getNumResults(); ++i) {
       auto name = gradient.getResultAttrOfType<StringAttr>(i, "nn.output");

@@ -17,6 +17,8 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <array>
+
 namespace espalier::nn {
 
 /// How generated code reaches the row that it works on.
@@ -54,6 +56,71 @@ public:
                         mlir::Value adjoint) = 0;
 };
 
+/// What the runtime's library does for an operator over whole tensors.
+enum class LayerKind {
+  /// Nothing: it is generated code, by row (RowKernelOpInterface) or by
+  /// element.
+  generated,
+  /// Nothing: the result is the operand in another shape.
+  view,
+  conv2d,
+  conv2d_transpose,
+  conv2d_weight_adjoint,
+  max_pool2d,
+  max_pool2d_adjoint,
+  avg_pool2d,
+  avg_pool2d_adjoint,
+  batch_norm,
+  batch_norm_inference,
+  batch_norm_adjoint,
+  lrn,
+  lrn_adjoint,
+  /// Also of N x C.
+  sum_channels,
+  spread_channels,
+  pad,
+  /// Side by side along `axis`.
+  concat,
+  /// The part that begins at `offsets`.
+  slice,
+  /// Of operand 0, or with `transposeA` its transpose, and operand 1.
+  matmul,
+  /// The same plus a bias.
+  dense,
+};
+
+/// A layer and its numbers, as far as its kind has them.
+struct Layer {
+  LayerKind kind = LayerKind::generated;
+  std::array<int64_t, 2> window{1, 1}, strides{1, 1}, dilations{1, 1};
+  /// Top, left, bottom, right.
+  std::array<int64_t, 4> padding{0, 0, 0, 0};
+  int64_t groups = 1;
+  int64_t axis = 0;
+  llvm::SmallVector<int64_t> offsets;
+  int64_t size = 0;
+  double epsilon = 0, alpha = 0, beta = 0, bias = 0, value = 0;
+  bool countPadding = false, transposeA = false;
+};
+
+/// Which part of an operand or a result an operator on some rows [begin, end)
+/// of the batch (dimension 0) has.
+enum class Cut {
+  /// All of it.
+  whole,
+  /// Its rows [begin, end).
+  rows,
+  /// Of a result: a term, which those of the other rows are added to.
+  sum,
+};
+
+/// By operand and by result; both empty if an operator works on the batch as a
+/// whole.
+struct Cuts {
+  llvm::SmallVector<Cut> operands, results;
+  bool areThere() const { return !results.empty(); }
+};
+
 namespace detail {
 /// Bytes of one row of the operands and results that are batched, or of all
 /// of them where none is.
@@ -82,11 +149,27 @@ mlir::Value buildSlice(mlir::OpBuilder &builder, mlir::Location loc,
 /// of its operands.
 bool isTotal(mlir::Operation *op);
 
+/// What `op` says by LayerOpInterface, or, of elementwise operators, its trait.
+/// The latter take over the memory of any operand of the result's type.
+bool isCheckpoint(mlir::Operation *op);
+Cuts getCuts(mlir::Operation *op);
+llvm::SmallVector<unsigned> getInPlaceOperands(mlir::Operation *op,
+                                               unsigned result);
+/// What the only result of `op` is another shape of; null if nothing.
+mlir::Value getViewed(mlir::Operation *op);
+/// What an operator over static shapes costs in all: by CostOpInterface, or an
+/// operation an element. What only moves elements has no flops; a view or a
+/// constant costs nothing.
+int64_t getTotalFlops(mlir::Operation *op);
+int64_t getTotalBytes(mlir::Operation *op);
+
 /// Attaches BatchableOpInterface to the tensor operators that may appear in a
 /// vertex function.
 void registerBatchableUpstreamOps(mlir::DialectRegistry &registry);
 /// Attaches DifferentiableOpInterface to operators of arith, math and tensor.
 void registerDifferentiableUpstreamOps(mlir::DialectRegistry &registry);
+/// Attaches LayerOpInterface to operators of tensor.
+void registerLayerUpstreamOps(mlir::DialectRegistry &registry);
 
 } // namespace espalier::nn
 

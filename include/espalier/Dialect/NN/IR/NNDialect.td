@@ -8,7 +8,8 @@
 // Files of this dialect, and what each may include:
 //   NNDialect.td     the dialect                        (nothing of ours)
 //   NNInterfaces.td  what an operator must answer       (nothing of ours)
-//   NNOps.td         the operators                      (both)
+//   NNOps.td         the operators                      (all others)
+//   NNLayerOps.td    those of layered networks          (the first two)
 //
 //===----------------------------------------------------------------------===//
 

@@ -104,4 +104,35 @@ def RowKernelOpInterface : OpInterface<"RowKernelOpInterface"> {
   ];
 }
 
+def LayerOpInterface : OpInterface<"LayerOpInterface"> {
+  let description = [{
+    An operator over whole tensors of static shape, as layered networks have
+    them: what their lowering and their planners have to know. Upstream
+    operators get this interface from external models (LayerInterfaces.cpp).
+    Elementwise operators do not have it; the functions of NN.h that answer the
+    same questions know them by their trait.
+  }];
+  let cppNamespace = "::espalier::nn";
+  let methods = [
+    InterfaceMethod<"What the runtime's library has to know of it.",
+      "::espalier::nn::Layer", "getLayer", (ins), "", "return {};">,
+    InterfaceMethod<[{
+        Which operands, best first, result `result` may take the memory of, if
+        nobody reads them later.
+      }],
+      "::llvm::SmallVector<unsigned>", "getInPlaceOperands",
+      (ins "unsigned":$result), "", "return {};">,
+    InterfaceMethod<[{
+        Whether it is too dear to run again (a checkpoint, as of SuperNeurons):
+        convolutions and dense layers.
+      }],
+      "bool", "isCheckpoint", (ins), "", "return false;">,
+    InterfaceMethod<[{
+        How it may be run for some rows of the batch at a time; no cuts if it
+        may not.
+      }],
+      "::espalier::nn::Cuts", "getCuts", (ins), "", "return {};">,
+  ];
+}
+
 #endif // ESPALIER_DIALECT_NN_IR_NNINTERFACES

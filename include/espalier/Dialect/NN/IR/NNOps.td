@@ -29,7 +29,9 @@ def NN_Row : 1DTensorOf<[F32, F64]>;
 def NN_MatmulOp : NN_Op<"matmul", [Pure, InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<BatchableOpInterface>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
-    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<LayerOpInterface,
+                              ["getLayer", "getCuts", "isCheckpoint"]>]> {
   let summary = "Product of rows with a matrix.";
   let description = [{
     `y = x W` for one row x of K elements, or for each row of a batch, and W of
@@ -53,7 +55,9 @@ def NN_MatmulOp : NN_Op<"matmul", [Pure, InferTypeOpAdaptor,
 def NN_DenseOp : NN_Op<"dense", [Pure, InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<BatchableOpInterface>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
-    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<LayerOpInterface,
+                              ["getLayer", "getCuts", "isCheckpoint"]>]> {
   let summary = "Dense layer: product with a matrix, plus a bias.";
   let description = [{
     `y = x W + b`, by row. Constraints as `nn.matmul` (C1-C4), and (C5) b has
@@ -75,7 +79,8 @@ def NN_DenseOp : NN_Op<"dense", [Pure, InferTypeOpAdaptor,
 def NN_EmbeddingOp : NN_Op<"embedding", [Pure, InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<BatchableOpInterface>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
-    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<LayerOpInterface, ["getCuts"]>]> {
   let summary = "Rows of a table by id.";
   let description = [{
     Row `ids[i]` of the table for every i. A negative id gives a row of zeros: a
@@ -98,7 +103,9 @@ def NN_SoftmaxOp : NN_Op<"softmax", [Pure, SameOperandsAndResultType,
     DeclareOpInterfaceMethods<BatchableOpInterface>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
-    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+    DeclareOpInterfaceMethods<RowKernelOpInterface>,
+    DeclareOpInterfaceMethods<LayerOpInterface,
+                              ["getCuts", "getInPlaceOperands"]>]> {
   let summary = "Softmax over the last dimension.";
   let description = [{
     `exp(x - max x) / sum exp(x - max x)` over each row.
@@ -120,7 +127,9 @@ def NN_LayerNormOp : NN_Op<"layer_norm", [Pure,
     DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
-    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+    DeclareOpInterfaceMethods<RowKernelOpInterface>,
+    DeclareOpInterfaceMethods<LayerOpInterface,
+                              ["getCuts", "getInPlaceOperands"]>]> {
   let summary = "Rows brought to mean 0 and variance 1, scaled and shifted.";
   let description = [{
     `(x - mean) / sqrt(variance + epsilon) * scale + shift` over each row (Ba et
@@ -148,7 +157,8 @@ def NN_LayerNormAdjointOp : NN_Op<"layer_norm_adjoint", [Pure,
     AllTypesMatch<["input", "adjoint", "inputAdjoint", "scaleAdjoint"]>,
     DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
-    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+    DeclareOpInterfaceMethods<RowKernelOpInterface>,
+    DeclareOpInterfaceMethods<LayerOpInterface, ["getCuts"]>]> {
   let summary = "The adjoints of the input and the scale of a layer_norm.";
   let description = [{
     With n the row brought to mean 0 and variance 1, and d the adjoint: n d is
@@ -177,7 +187,9 @@ def NN_DropoutOp : NN_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>,
     DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
-    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+    DeclareOpInterfaceMethods<RowKernelOpInterface>,
+    DeclareOpInterfaceMethods<LayerOpInterface,
+                              ["getCuts", "getInPlaceOperands"]>]> {
   let summary = "Zeros in place of some elements, the others scaled up.";
   let description = [{
     An element is dropped with the given probability p; the others are divided
@@ -196,7 +208,9 @@ def NN_DropoutOp : NN_Op<"dropout", [Pure, AllTypesMatch<["input", "result"]>,
         kept = (mix(key + 0x9e3779b9 c) >> 1) < round(2^31 (1 - p))
 
     Constraints: (C1) 0 <= p < 1; (C2) there is one number for each row, and one
-    seed, or one for each row.
+    seed, or one for each row. A tensor of static shape is one row if it has one
+    number, and a batch of rows along its first dimension if it has as many:
+    images, of which c numbers all elements.
 
     ```mlir
     %y = nn.dropout %x, %seed, %row {probability = 0.5, site = 1 : i32}
@@ -230,7 +244,8 @@ def NN_SoftmaxCrossEntropyOp : NN_Op<"softmax_cross_entropy", [Pure,
     DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
-    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+    DeclareOpInterfaceMethods<RowKernelOpInterface>,
+    DeclareOpInterfaceMethods<LayerOpInterface, ["getCuts"]>]> {
   let summary = "Negative log-probability of a class, by row.";
   let description = [{
     `log sum exp(x - max x) + (max x - x[label])`: a scalar, or one for each row
@@ -255,7 +270,9 @@ def NN_SoftmaxCrossEntropyAdjointOp : NN_Op<"softmax_cross_entropy_adjoint", [
     Pure, AllTypesMatch<["logits", "result"]>,
     DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
-    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+    DeclareOpInterfaceMethods<RowKernelOpInterface>,
+    DeclareOpInterfaceMethods<LayerOpInterface,
+                              ["getCuts", "getInPlaceOperands"]>]> {
   let summary = "The adjoint of the logits of a softmax_cross_entropy.";
   let description = [{
     `(softmax(x) - onehot(label)) * adjoint`; zeros in rows without a label.
@@ -282,7 +299,8 @@ def NN_BinaryCrossEntropyOp : NN_Op<"binary_cross_entropy", [Pure,
     DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
-    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+    DeclareOpInterfaceMethods<RowKernelOpInterface>,
+    DeclareOpInterfaceMethods<LayerOpInterface, ["getCuts"]>]> {
   let summary = "Negative log-probability of yes-or-no labels, by row.";
   let description = [{
     `log(1 + exp(-x))` for elements whose label is 1, `log(1 + exp(x))` for
@@ -310,7 +328,9 @@ def NN_BinaryCrossEntropyAdjointOp : NN_Op<"binary_cross_entropy_adjoint", [
     Pure, AllTypesMatch<["logits", "result"]>,
     DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
-    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+    DeclareOpInterfaceMethods<RowKernelOpInterface>,
+    DeclareOpInterfaceMethods<LayerOpInterface,
+                              ["getCuts", "getInPlaceOperands"]>]> {
   let summary = "The adjoint of the logits of a binary_cross_entropy.";
   let description = [{
     `(sigmoid(x) - label) * adjoint`; zeros where there is no label.
@@ -335,7 +355,8 @@ def NN_BinaryCrossEntropyAdjointOp : NN_Op<"binary_cross_entropy_adjoint", [
 def NN_CorrectOp : NN_Op<"correct", [Pure, InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<BatchableOpInterface, ["needsRows"]>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
-    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+    DeclareOpInterfaceMethods<RowKernelOpInterface>,
+    DeclareOpInterfaceMethods<LayerOpInterface, ["getCuts"]>]> {
   let summary = "Whether the largest logit is the label's, by row.";
   let description = [{
     1 if it is (the first of equal ones counts), 0 if not, -1 in rows without a
@@ -357,7 +378,8 @@ def NN_CorrectOp : NN_Op<"correct", [Pure, InferTypeOpAdaptor,
 //===----------------------------------------------------------------------===//
 
 def NN_BroadcastOp : NN_Op<"broadcast", [Pure,
-    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    DeclareOpInterfaceMethods<LayerOpInterface, ["getCuts"]>]> {
   let summary = "One number in every element.";
   let description = [{
     It runs in elementwise groups, where it costs nothing.
@@ -380,7 +402,8 @@ def NN_SumOp : NN_Op<"sum", [Pure, InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<BatchableOpInterface>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
-    DeclareOpInterfaceMethods<RowKernelOpInterface>]> {
+    DeclareOpInterfaceMethods<RowKernelOpInterface>,
+    DeclareOpInterfaceMethods<LayerOpInterface, ["getCuts"]>]> {
   let summary = "The sum of all elements, by row of a batch.";
   let description = [{
     ```mlir
@@ -395,10 +418,12 @@ def NN_SumOp : NN_Op<"sum", [Pure, InferTypeOpAdaptor,
 
 def NN_SumRowsOp : NN_Op<"sum_rows", [Pure, InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
-    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<LayerOpInterface, ["getLayer", "getCuts"]>]> {
   let summary = "The sum of the rows of a batch: one row.";
   let description = [{
-    Zeros if the batch is empty. Constraints: (C1) the operand has rows.
+    Zeros if the batch is empty. Constraints: (C1) the operand has rows: a
+    leading dimension, static or not, and the others static.
 
     ```mlir
     %l = nn.sum_rows %losses : tensor<?xf32>
@@ -480,13 +505,15 @@ def NN_OuterOp : NN_Op<"outer", [Pure, InferTypeOpAdaptor,
 }
 
 def NN_OuterSumOp : NN_Op<"outer_sum", [Pure, InferTypeOpAdaptor,
-    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<LayerOpInterface,
+                              ["getLayer", "getCuts", "isCheckpoint"]>]> {
   let summary = "The sum over a batch of outer products.";
   let description = [{
     `x^T y`: the adjoint of a weight that is shared by all rows, as one large
     product. `sum_rows` of `outer` becomes this.
 
-    Constraints: (C1) x and y are batches of rows of one element type.
+    Constraints: (C1) x and y are batches of as many rows, of one element type.
 
     ```mlir
     %dW = nn.outer_sum %xs, %dys : tensor<?x300xf32>, tensor<?x1280xf32>
@@ -503,7 +530,8 @@ def NN_OuterSumOp : NN_Op<"outer_sum", [Pure, InferTypeOpAdaptor,
 //===----------------------------------------------------------------------===//
 
 def NN_ScatterRowsOp : NN_Op<"scatter_rows", [Pure,
-    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>,
+    DeclareOpInterfaceMethods<LayerOpInterface, ["getCuts"]>]> {
   let summary = "A table of zeros to which rows are added by id.";
   let description = [{
     The adjoint of an embedding's table. Rows with negative ids are left out.
@@ -692,5 +720,7 @@ def NN_YieldOp : NN_Op<"yield", [Pure, Terminator,
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), "">];
 }
+
+include "espalier/Dialect/NN/IR/NNLayerOps.td"
 
 #endif // ESPALIER_DIALECT_NN_IR_NNOPS

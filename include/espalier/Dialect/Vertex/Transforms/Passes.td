@@ -63,7 +63,9 @@ def DifferentiatePass : Pass<"differentiate", "::mlir::ModuleOp"> {
     For an entry with a result named `loss` (a float, or a batch of floats, of
     which the loss is the sum) makes the function `@ENTRY.gradient`, which
     returns the same results, the loss summed, and the derivative of the loss
-    with respect to each parameter, as `gradient.NAME`.
+    with respect to each parameter, as `gradient.NAME`. A parameter of which the
+    entry itself returns a new value (`nn.update`), such as the running
+    statistics of a batch norm, is not trained: it has none.
 
     A vertex function F that the entry applies becomes two (Xu et al., "Cavs",
     USENIX ATC 2018, section 3.4): `@F.primal`, which also pushes what the
