@@ -23,7 +23,7 @@ using planning::OperatorId;
 using planning::TensorId;
 using planning::TensorKind;
 
-/// Which operator of the graph an operator is, in a function that was planned.
+/// Which operator of the graph an operator is, of those that run several times.
 static constexpr llvm::StringLiteral kOperatorAttrName = "plan.operator";
 
 /// The value whose memory the result of `op` names; null if it has its own. A
@@ -515,6 +515,8 @@ private:
   void findRuns() {
     lastUses.assign(network.plan.buffers.size(), -1);
     for (auto [number, step] : llvm::enumerate(network.plan.steps)) {
+      if (step.kind == planning::Step::Kind::compute)
+        ++runsOf[step.op];
       for (BufferId buffer : step.inputs)
         lastUses[buffer] = int32_t(number);
       for (BufferId buffer : step.outputs)
@@ -570,11 +572,12 @@ private:
     for (auto [operand, buffer] : llvm::zip(op->getOperands(), step.inputs))
       mapping.map(operand, viewLike(operand, valueOf(buffer)));
     Operation *clone = builder.clone(*op, mapping);
-    clone->setAttr(kOperatorAttrName, builder.getI64IntegerAttr(step.op));
+    clone->removeAttr(kOperatorAttrName);
+    clone->removeAttr(kAgainAttrName);
+    if (runsOf[step.op] > 1)
+      clone->setAttr(kOperatorAttrName, builder.getI64IntegerAttr(step.op));
     if (int64_t again = runs[step.op]++)
       clone->setAttr(kAgainAttrName, builder.getI64IntegerAttr(again));
-    else
-      clone->removeAttr(kAgainAttrName);
     if (network.graph.operators[step.op].algorithms.size() > 1)
       clone->setAttr(kAlgorithmAttrName,
                      builder.getI64IntegerAttr(step.algorithm));
@@ -694,7 +697,8 @@ private:
   llvm::DenseMap<Value, TensorId> tensorIn;
   /// By tensor: its last value on the device, and on the host.
   llvm::DenseMap<TensorId, Value> current, host;
-  llvm::DenseMap<OperatorId, int64_t> runs;
+  /// How often an operator has run so far, and how often it does in all.
+  llvm::DenseMap<OperatorId, int64_t> runs, runsOf;
 };
 
 LogicalResult NetworkGraph::write() { return Writer(*this).run(); }

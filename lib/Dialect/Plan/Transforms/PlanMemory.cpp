@@ -36,15 +36,16 @@ namespace espalier::plan {
 static LogicalResult reportInfeasible(NetworkGraph &network, int64_t budget,
                                       const planning::PlanMemoryReport &report,
                                       StringRef error) {
-  InFlightDiagnostic diagnostic = network.function.emitError("@")
-                                  << network.function.getName()
-                                  << " has no plan within "
-                                  << planning::formatByteSize(budget) << " ("
-                                  << budget << " bytes): " << error;
-  if (report.smallestBudget > 0)
-    diagnostic.attachNote()
-        << "the smallest budget with a plan is " << report.smallestBudget
-        << " bytes (" << planning::formatByteSize(report.smallestBudget) << ")";
+  InFlightDiagnostic diagnostic =
+      network.function.emitError("@")
+      << network.function.getName() << " has no plan within "
+      << planning::formatByteSize(budget) << " (" << budget << " bytes)";
+  if (report.smallestBudget <= 0)
+    return diagnostic << ": " << error;
+  diagnostic.attachNote() << "the smallest budget with a plan is "
+                          << report.smallestBudget << " bytes ("
+                          << planning::formatByteSize(report.smallestBudget)
+                          << ")";
   if (!report.peakOperator.empty())
     diagnostic.attachNote()
         << "the most is needed at operator '" << report.peakOperator << "'";

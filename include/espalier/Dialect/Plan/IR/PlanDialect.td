@@ -34,7 +34,8 @@ def Plan_Dialect : Dialect {
       memory, or, of an offload, in the host's pool; -1 if it has no place of
       its own there;
     * `plan.again`: which run of the operator it is, from 1 on, where it was
-      recomputed, so that nothing merges it with the first;
+      recomputed, so that nothing merges it with the first; all runs of an
+      operator have one number, `plan.operator`;
     * `plan.algorithm` and `plan.workspace` (bytes and offset): how a
       convolution is computed.
 

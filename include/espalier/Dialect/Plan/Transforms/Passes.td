@@ -40,12 +40,8 @@ def AssignBuffersPass : Pass<"assign-buffers", "::mlir::func::FuncOp"> {
     ```
     becomes
     ```mlir
-    func.func @f(%x: tensor<2x3x8x8xf32> {nn.input = "x", plan.offset = 0 : i64})
-        -> (tensor<2x3x4x4xf32> {nn.output = "y"}) attributes {plan.memory = ...} {
-      %0 = nn.relu %x {plan.offsets = array<i64: 1536>} : tensor<2x3x8x8xf32>
-      %1 = nn.max_pool2d %0 {plan.offsets = array<i64: 3072>, ...} : tensor<2x3x8x8xf32>
-      return %1 : tensor<2x3x4x4xf32>
-    }
+    %0 = nn.relu %arg0 {plan.offsets = array<i64: 1536>} : tensor<2x3x8x8xf32>
+    %1 = nn.max_pool2d %0 {plan.offsets = array<i64: 3072>, strides = [2, 2], window = [2, 2]} : tensor<2x3x8x8xf32>
     ```
   }];
   let options = [
@@ -72,6 +68,20 @@ def OrderOperatorsPass : Pass<"order-operators", "::mlir::func::FuncOp"> {
     values of parameters after all that reads the old ones.
     Reports: remark `ordered` in category `order-operators` with the peak before
     and after, and the operator that the peak is at.
+
+    ```mlir
+    %0 = nn.conv2d %x, %v : tensor<1x1x8x8xf32>, tensor<4x1x1x1xf32>
+    %1 = nn.conv2d %x, %w : tensor<1x1x8x8xf32>, tensor<4x1x1x1xf32>
+    %2 = nn.max_pool2d %0 {window = [8, 8]} : tensor<1x4x8x8xf32>
+    %3 = nn.max_pool2d %1 {window = [8, 8]} : tensor<1x4x8x8xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = nn.conv2d %arg0, %arg1 : tensor<1x1x8x8xf32>, tensor<4x1x1x1xf32>
+    %1 = nn.max_pool2d %0 {window = [8, 8]} : tensor<1x4x8x8xf32>
+    %2 = nn.conv2d %arg0, %arg2 : tensor<1x1x8x8xf32>, tensor<4x1x1x1xf32>
+    %3 = nn.max_pool2d %2 {window = [8, 8]} : tensor<1x4x8x8xf32>
+    ```
   }];
   let options = [
     Option<"order", "order", "std::string", "\"best\"",
@@ -80,20 +90,16 @@ def OrderOperatorsPass : Pass<"order-operators", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::espalier::plan::PlanDialect"];
 }
 
-class PlanningPass<string mnemonic>
-    : Pass<mnemonic, "::mlir::func::FuncOp"> {
-  let options = [
-    Option<"budget", "budget", "std::string", "\"\"",
-           "Bytes of the device's memory, e.g. 12GiB; empty: the machine's">,
-    Option<"machine", "machine", "std::string", "\"\"",
-           "File that describes the device and its link (docs/machines)">,
-    Option<"inPlace", "in-place", "bool", "true",
-           "Results may take over the memory of operands">,
-  ];
-  let dependentDialects = ["::espalier::plan::PlanDialect"];
-}
+defvar PlanningOptions = [
+  Option<"budget", "budget", "std::string", "\"\"",
+         "Bytes of the device's memory, e.g. 12GiB; empty: the machine's">,
+  Option<"machine", "machine", "std::string", "\"\"",
+         "File that describes the device and its link (docs/machines)">,
+  Option<"inPlace", "in-place", "bool", "true",
+         "Results may take over the memory of operands">,
+];
 
-def PlanMemoryPass : PlanningPass<"plan-memory"> {
+def PlanMemoryPass : Pass<"plan-memory", "::mlir::func::FuncOp"> {
   let summary = "Fits a layered network into the memory of a device.";
   let description = [{
     Of every tensor, between each two operators that read it, it is decided
@@ -113,25 +119,86 @@ def PlanMemoryPass : PlanningPass<"plan-memory"> {
     smallest budget, the operator at the peak, and the largest tensors there.
     Reports: remark `planned` in category `plan-memory` with the peak, the number
     of operators that run again, and the bytes that are copied.
+
+    ```mlir
+    %a = nn.lrn %x {size = 1} : tensor<1x1x32x32xf32>
+    %b = nn.conv2d %a, %w : tensor<1x1x32x32xf32>, tensor<1x1x1x1xf32>
+    %c = nn.conv2d %b, %w : tensor<1x1x32x32xf32>, tensor<1x1x1x1xf32>
+    %d = nn.max_pool2d %c {window = [32, 32]} : tensor<1x1x32x32xf32>
+    %e = nn.max_pool2d %a {window = [32, 32]} : tensor<1x1x32x32xf32>
+    ```
+    becomes, where there is room for two of these tensors,
+    ```mlir
+    %0 = plan.prefetch %arg0 {plan.offsets = array<i64: 4160>} : tensor<1x1x32x32xf32> -> tensor<1x1x32x32xf32>
+    %1 = nn.lrn %0 {plan.offsets = array<i64: 64>, size = 1 : i64} : tensor<1x1x32x32xf32>
+    %2 = plan.offload %1 : tensor<1x1x32x32xf32>
+    %3 = nn.conv2d %1, %arg1 {plan.offsets = array<i64: 4160>} : tensor<1x1x32x32xf32>, tensor<1x1x1x1xf32>
+    %4 = nn.conv2d %3, %arg1 {plan.offsets = array<i64: 64>} : tensor<1x1x32x32xf32>, tensor<1x1x1x1xf32>
+    %5 = plan.prefetch %2 {plan.offsets = array<i64: 4160>} : !plan.host<tensor<1x1x32x32xf32>> -> tensor<1x1x32x32xf32>
+    %6 = nn.max_pool2d %4 {plan.offsets = array<i64: 8256>, window = [32, 32]} : tensor<1x1x32x32xf32>
+    %7 = nn.max_pool2d %5 {plan.offsets = array<i64: 64>, window = [32, 32]} : tensor<1x1x32x32xf32>
+    ```
   }];
+  let options = PlanningOptions;
+  let dependentDialects = ["::espalier::plan::PlanDialect"];
 }
 
-def PlanRecomputePass : PlanningPass<"plan-recompute"> {
+def PlanRecomputePass : Pass<"plan-recompute", "::mlir::func::FuncOp"> {
   let summary = "Fits a layered network into memory by computing again.";
   let description = [{
     As `plan-memory`, but nothing is offloaded.
 
     Needs, guarantees, limits: those of `plan-memory`.
+
+    ```mlir
+    %a = nn.lrn %x {size = 1} : tensor<1x1x32x32xf32>
+    %b = nn.conv2d %a, %w : tensor<1x1x32x32xf32>, tensor<1x1x1x1xf32>
+    %c = nn.conv2d %b, %w : tensor<1x1x32x32xf32>, tensor<1x1x1x1xf32>
+    %d = nn.max_pool2d %c {window = [32, 32]} : tensor<1x1x32x32xf32>
+    %e = nn.max_pool2d %a {window = [32, 32]} : tensor<1x1x32x32xf32>
+    ```
+    becomes, where there is room for two of these tensors,
+    ```mlir
+    %0 = nn.lrn %arg0 {plan.offsets = array<i64: 8256>, plan.operator = 0 : i64, size = 1 : i64} : tensor<1x1x32x32xf32>
+    %1 = nn.conv2d %0, %arg1 {plan.offsets = array<i64: 4160>} : tensor<1x1x32x32xf32>, tensor<1x1x1x1xf32>
+    %2 = nn.conv2d %1, %arg1 {plan.offsets = array<i64: 8256>} : tensor<1x1x32x32xf32>, tensor<1x1x1x1xf32>
+    %3 = nn.max_pool2d %2 {plan.offsets = array<i64: 4160>, window = [32, 32]} : tensor<1x1x32x32xf32>
+    %4 = nn.lrn %arg0 {plan.again = 1 : i64, plan.offsets = array<i64: 4224>, plan.operator = 0 : i64, size = 1 : i64} : tensor<1x1x32x32xf32>
+    %5 = nn.max_pool2d %4 {plan.offsets = array<i64: 8320>, window = [32, 32]} : tensor<1x1x32x32xf32>
+    ```
   }];
+  let options = PlanningOptions;
+  let dependentDialects = ["::espalier::plan::PlanDialect"];
 }
 
-def PlanOffloadPass : PlanningPass<"plan-offload"> {
+def PlanOffloadPass : Pass<"plan-offload", "::mlir::func::FuncOp"> {
   let summary = "Fits a layered network into memory by copies to the host.";
   let description = [{
     As `plan-memory`, but nothing is computed again.
 
     Needs, guarantees, limits: those of `plan-memory`.
+
+    ```mlir
+    %a = nn.lrn %x {size = 1} : tensor<1x1x32x32xf32>
+    %b = nn.conv2d %a, %w : tensor<1x1x32x32xf32>, tensor<1x1x1x1xf32>
+    %c = nn.conv2d %b, %w : tensor<1x1x32x32xf32>, tensor<1x1x1x1xf32>
+    %d = nn.max_pool2d %c {window = [32, 32]} : tensor<1x1x32x32xf32>
+    %e = nn.max_pool2d %a {window = [32, 32]} : tensor<1x1x32x32xf32>
+    ```
+    becomes, where there is room for two of these tensors,
+    ```mlir
+    %0 = plan.prefetch %arg0 {plan.offsets = array<i64: 4160>} : tensor<1x1x32x32xf32> -> tensor<1x1x32x32xf32>
+    %1 = nn.lrn %0 {plan.offsets = array<i64: 64>, size = 1 : i64} : tensor<1x1x32x32xf32>
+    %2 = plan.offload %1 : tensor<1x1x32x32xf32>
+    %3 = nn.conv2d %1, %arg1 {plan.offsets = array<i64: 4160>} : tensor<1x1x32x32xf32>, tensor<1x1x1x1xf32>
+    %4 = nn.conv2d %3, %arg1 {plan.offsets = array<i64: 64>} : tensor<1x1x32x32xf32>, tensor<1x1x1x1xf32>
+    %5 = plan.prefetch %2 {plan.offsets = array<i64: 4160>} : !plan.host<tensor<1x1x32x32xf32>> -> tensor<1x1x32x32xf32>
+    %6 = nn.max_pool2d %4 {plan.offsets = array<i64: 8256>, window = [32, 32]} : tensor<1x1x32x32xf32>
+    %7 = nn.max_pool2d %5 {plan.offsets = array<i64: 64>, window = [32, 32]} : tensor<1x1x32x32xf32>
+    ```
   }];
+  let options = PlanningOptions;
+  let dependentDialects = ["::espalier::plan::PlanDialect"];
 }
 
 #endif // ESPALIER_DIALECT_PLAN_TRANSFORMS_PASSES
