@@ -13,19 +13,19 @@
 //   floor  what no further item starts below, >= top, and
 //   rest   the bytes of what is not placed yet,
 //
-// so that floor + rest > capacity at any time means back. What it knows grows by
-// three rules, until none applies:
+// so that floor + rest > capacity at any time means back. What it knows grows
+// by three rules, until none applies:
 //
 // - An item starts no lower (its base) than the highest floor in its times.
 // - If it would lie on nothing there, it lies on an item that is still to come,
 //   and starts no lower than the lowest of those can end.
 // - A floor is no lower than the lowest base of the items to come at its time.
 //
-// Then it takes a time at which the items whose base is the floor lie flat, with
-// no room below them for others. One of them is there, or none is and the floor
-// goes up to the next height at which an item can be. The lowest floor always is
-// such a time, but any will do, and the one with the fewest ways to go on is
-// taken: where nothing may be wasted that is often one.
+// Then it takes a time at which the items whose base is the floor lie flat,
+// with no room below them for others. One of them is there, or none is and the
+// floor goes up to the next height at which an item can be. The lowest floor
+// always is such a time, but any will do, and the one with the fewest ways to
+// go on is taken: where nothing may be wasted that is often one.
 //
 // Items that are left fall apart into parts without a time in common, which are
 // packed one by one, the smallest first. States in which a part could not be
@@ -116,8 +116,8 @@ public:
     int64_t end = budget.stepsTaken() + steps;
     for (int round = 0; budget.left() && budget.stepsTaken() < end; ++round) {
       double patience = std::exp2(double(round) / 16);
-      lastStep = std::min(end, budget.stepsTaken() +
-                                   int64_t(double(dive) * patience));
+      lastStep =
+          std::min(end, budget.stepsTaken() + int64_t(double(dive) * patience));
       rankItems(round);
       outOfSteps = false;
       if (solveAll(whole)) {
@@ -144,7 +144,8 @@ private:
     return all;
   }
 
-  /// Which items are tried first: large ones, mostly, with more and more chance.
+  /// Which items are tried first: large ones, mostly, with more and more
+  /// chance.
   void rankItems(int round) {
     Random random{uint64_t(round)};
     rank.clear();
@@ -154,8 +155,7 @@ private:
       double value = round % 4 == 1   ? size * times
                      : round % 4 == 3 ? times
                                       : size;
-      rank.push_back(round < 2 ? value
-                               : value * (1 + random.nextDouble() / 2));
+      rank.push_back(round < 2 ? value : value * (1 + random.nextDouble() / 2));
     }
   }
 
@@ -312,8 +312,8 @@ private:
         const PackedItem &item = items[i];
         // Its own end is among the lowest, which does no harm.
         if (alignUp(highest(tops, item), item.alignment) != base[i])
-          base[i] = std::max(
-              base[i], alignUp(lowest(lowestEnd, item), item.alignment));
+          base[i] = std::max(base[i],
+                             alignUp(lowest(lowestEnd, item), item.alignment));
         if (base[i] > capacity - item.size)
           return false;
         lower(lowestBase, item, base[i]);
@@ -385,9 +385,8 @@ private:
         continue;
       candidates.push_back(i);
     }
-    std::stable_sort(
-        candidates.begin(), candidates.end(),
-        [&](int32_t a, int32_t b) { return rank[a] > rank[b]; });
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [&](int32_t a, int32_t b) { return rank[a] > rank[b]; });
     // One of several that are alike will do.
     auto isLike = [&](int32_t a, int32_t b) {
       return items[a].begin == items[b].begin && items[a].end == items[b].end &&
@@ -396,7 +395,8 @@ private:
     };
     size_t kept = 0;
     for (int32_t candidate : candidates)
-      if (std::none_of(candidates.begin(), candidates.begin() + std::ptrdiff_t(kept),
+      if (std::none_of(candidates.begin(),
+                       candidates.begin() + std::ptrdiff_t(kept),
                        [&](int32_t other) { return isLike(candidate, other); }))
         candidates[kept++] = candidate;
     candidates.resize(kept);
@@ -441,8 +441,7 @@ private:
 } // namespace
 
 SearchOutcome espalier::planning::searchPacking(const PackingProblem &problem,
-                                                int64_t capacity,
-                                                int64_t steps,
+                                                int64_t capacity, int64_t steps,
                                                 SearchBudget &budget,
                                                 Packing &packing) {
   return Search(problem, capacity, budget).run(steps, packing);

@@ -83,12 +83,10 @@ private:
       } else {
         for (int i = 1 + (chance(20) ? 1 : 0); i > 0; --i) {
           int32_t inPlace = chance(60) ? pick(int(op.inputs.size())) : -1;
-          int64_t bytes = inPlace >= 0
-                              ? graph.tensors[op.inputs[inPlace]].bytes
-                              : 1 + pick(64);
-          op.outputs.push_back(
-              addTensor(chance(10) ? TensorKind::output : TensorKind::temporary,
-                        bytes));
+          int64_t bytes = inPlace >= 0 ? graph.tensors[op.inputs[inPlace]].bytes
+                                       : 1 + pick(64);
+          op.outputs.push_back(addTensor(
+              chance(10) ? TensorKind::output : TensorKind::temporary, bytes));
           op.inPlace.push_back(inPlace);
         }
         op.recomputable = chance(85);
@@ -104,8 +102,7 @@ private:
         continue;
       std::vector<TensorId> parameters;
       for (TensorId t : readable)
-        if (size_t(t) < given &&
-            graph.tensors[t].kind == TensorKind::parameter)
+        if (size_t(t) < given && graph.tensors[t].kind == TensorKind::parameter)
           parameters.push_back(t);
       if (parameters.empty())
         continue;
@@ -118,17 +115,17 @@ private:
       update.inputs = {op.outputs.front()};
       if (chance(70))
         update.inputs.push_back(parameter);
-      update.outputs = {addTensor(chance(50) ? TensorKind::output
-                                             : TensorKind::temporary,
-                                  graph.tensors[parameter].bytes)};
+      update.outputs = {
+          addTensor(chance(50) ? TensorKind::output : TensorKind::temporary,
+                    graph.tensors[parameter].bytes)};
       update.updates = {parameter};
       update.recomputable = chance(50); // Says so, and may not all the same.
       graph.operators.push_back(update);
-      readable.erase(
-          std::remove_if(
-              readable.begin(), readable.end(),
-              [&](TensorId t) { return graph.storageOf(t) == parameter; }),
-          readable.end());
+      readable.erase(std::remove_if(readable.begin(), readable.end(),
+                                    [&](TensorId t) {
+                                      return graph.storageOf(t) == parameter;
+                                    }),
+                     readable.end());
       readable.push_back(update.outputs.front());
     }
     // Somebody wants the end.
@@ -420,8 +417,8 @@ private:
     }
     for (size_t s = 0; s < plan.steps.size(); ++s)
       if (plan.steps[s].workspaceBytes > 0)
-        plan.steps[s].workspaceOffset = fit(
-            {int32_t(s), int32_t(s), plan.steps[s].workspaceBytes, 0});
+        plan.steps[s].workspaceOffset =
+            fit({int32_t(s), int32_t(s), plan.steps[s].workspaceBytes, 0});
   }
 
   /// Word for word what Plan.h says, one step and tensor at a time.
@@ -441,8 +438,8 @@ private:
           const Step &step = plan.steps[at];
           if (step.kind != kind)
             return false;
-          BufferId buffer = kind == Step::Kind::offload ? step.inputs[0]
-                                                        : step.outputs[0];
+          BufferId buffer =
+              kind == Step::Kind::offload ? step.inputs[0] : step.outputs[0];
           return graph.storageOf(plan.buffers[buffer].tensor) == storage;
         };
         bool offloaded = false;

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Plays an iteration of a random graph on a device of endless memory, drops and
-// offloads tensors at random, and writes down what it did: a plan that is right,
-// has all that plans may have, and is no good.
+// offloads tensors at random, and writes down what it did: a plan that is
+// right, has all that plans may have, and is no good.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_TEST_UNIT_PLANNING_RANDOMPLAN_H
