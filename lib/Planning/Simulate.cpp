@@ -138,9 +138,8 @@ private:
   double secondsOf(const Operator &op, int32_t algorithm) const {
     if (isFree(op))
       return 0;
-    return machine.secondsOf(op, op.algorithms.empty()
-                                     ? nullptr
-                                     : &op.algorithms[algorithm]);
+    return machine.secondsOf(
+        op, op.algorithms.empty() ? nullptr : &op.algorithms[algorithm]);
   }
 
   //===--------------------------------------------------------------------===//
@@ -180,8 +179,7 @@ private:
     for (BufferId output : step.outputs) {
       const Buffer &buffer = plan.buffers[output];
       if (!isView(buffer.tensor))
-        isFreed =
-            std::max(isFreed, reads.take(buffer.offset, endOf(buffer)));
+        isFreed = std::max(isFreed, reads.take(buffer.offset, endOf(buffer)));
     }
     if (step.workspaceBytes > 0)
       isFreed = std::max(
@@ -225,9 +223,8 @@ private:
   void prefetch(size_t s, BufferId output) {
     const Buffer &buffer = plan.buffers[output];
     StepTimes &times = result.steps[s];
-    times.start =
-        std::max({toDevice, clock, onHostAt[placeOf[buffer.tensor]],
-                  reads.take(buffer.offset, endOf(buffer))});
+    times.start = std::max({toDevice, clock, onHostAt[placeOf[buffer.tensor]],
+                            reads.take(buffer.offset, endOf(buffer))});
     copy(times, buffer.tensor, result.prefetchBytes, result.prefetchSeconds);
     toDevice = times.end;
     if (!machine.link.fullDuplex)
@@ -254,8 +251,7 @@ private:
     std::vector<bool> isUpdate(plan.buffers.size(), false);
     for (const Step &step : plan.steps)
       if (step.kind == Step::Kind::compute) {
-        const std::vector<TensorId> &updates =
-            graph.operators[step.op].updates;
+        const std::vector<TensorId> &updates = graph.operators[step.op].updates;
         for (size_t i = 0; i < updates.size(); ++i)
           isUpdate[step.outputs[i]] = updates[i] >= 0;
       }
@@ -292,8 +288,8 @@ private:
     result.highestBytes.resize(count());
     for (size_t s = 0; s < count(); ++s) {
       const Step &step = plan.steps[s];
-      for (; next < order.size() &&
-             plan.buffers[order[next]].first == int32_t(s);
+      for (;
+           next < order.size() && plan.buffers[order[next]].first == int32_t(s);
            ++next) {
         BufferId b = order[next];
         if (rangeOf[b] != b || plan.buffers[b].bytes == 0)
@@ -306,8 +302,7 @@ private:
       int64_t highest = ends.empty() ? 0 : ends.top().first;
       if (step.workspaceBytes > 0) {
         live.add(int64_t(s), int64_t(s), step.workspaceBytes);
-        highest =
-            std::max(highest, step.workspaceOffset + step.workspaceBytes);
+        highest = std::max(highest, step.workspaceOffset + step.workspaceBytes);
       }
       result.highestBytes[s] = highest;
       result.peakBytes = std::max(result.peakBytes, highest);
@@ -315,9 +310,9 @@ private:
     result.liveBytes = live.sum();
     result.lowerBoundBytes = maxOf(result.liveBytes);
     if (count() > 0)
-      result.peakStep = int32_t(std::max_element(result.liveBytes.begin(),
-                                                 result.liveBytes.end()) -
-                                result.liveBytes.begin());
+      result.peakStep = int32_t(
+          std::max_element(result.liveBytes.begin(), result.liveBytes.end()) -
+          result.liveBytes.begin());
   }
 
   /// First runs only: where each place is first needed, and last.
@@ -396,8 +391,7 @@ private:
       if (step.kind == Step::Kind::compute)
         continue;
       bool isOffload = step.kind == Step::Kind::offload;
-      BufferId buffer =
-          isOffload ? step.inputs.front() : step.outputs.front();
+      BufferId buffer = isOffload ? step.inputs.front() : step.outputs.front();
       TensorId place = placeOf[plan.buffers[buffer].tensor];
       if (isOffload) {
         endStay(place);

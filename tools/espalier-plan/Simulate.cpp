@@ -43,8 +43,8 @@ void simulate(const Options &options) {
   if (!machine)
     fail(ESPALIER_MALFORMED, "%s", problem.c_str());
   SimulationReport report{readCheckedPlan(options.path, {}), *machine, {}};
-  report.result = planning::simulate(report.file.graph, report.file.plan,
-                                     report.machine);
+  report.result =
+      planning::simulate(report.file.graph, report.file.plan, report.machine);
   if (!options.html.empty())
     writeFile(options.html, report.html());
   if (!options.trace.empty())

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // One file that needs nothing else: the totals, the memory's curve by step (as
-// in the SuperNeurons paper's figure 10), the arena's map (address by step), and
-// the timeline of operators and copies. Plots are SVG without text, so that they
-// can be stretched: scripts zoom and say what is under the pointer.
+// in the SuperNeurons paper's figure 10), the arena's map (address by step),
+// and the timeline of operators and copies. Plots are SVG without text, so that
+// they can be stretched: scripts zoom and say what is under the pointer.
 //
 // Long plans are thinned out, so that browsers can show them: the curve to so
 // many columns, each with the most of its steps; the map to its largest
@@ -170,8 +170,8 @@ private:
             "</span></div>\n";
   }
 
-  void legend(std::initializer_list<std::pair<const char *, const char *>>
-                  entries) {
+  void
+  legend(std::initializer_list<std::pair<const char *, const char *>> entries) {
     text += "<div class=\"legend\">";
     for (auto [color, label] : entries)
       text += std::string("<span><i style=\"background:var(--") + color +
@@ -179,20 +179,19 @@ private:
     text += "</div>\n";
   }
 
-  /// A plot of `height` pixels and y coordinates from 0 to 1000, whose labels on
-  /// the left go from `top` bytes to 0.
+  /// A plot of `height` pixels and y coordinates from 0 to 1000, whose labels
+  /// on the left go from `top` bytes to 0.
   void beginBytesPlot(const char *id, int height, int64_t top) {
     text += "<div class=\"plot\"><div class=\"y\">";
     for (int quarter = 4; quarter >= 0; --quarter)
-      text += "<span>" +
-              formatByteSize(int64_t(double(top) * quarter / 4)) + "</span>";
+      text += "<span>" + formatByteSize(int64_t(double(top) * quarter / 4)) +
+              "</span>";
     text += "</div>\n";
     beginSvg(id, height, double(std::max<size_t>(steps, 1)));
     for (int quarter = 1; quarter < 4; ++quarter)
       text += "<line x1=\"0\" x2=\"" + std::to_string(steps) + "\" y1=\"" +
               std::to_string(quarter * 250) + "\" y2=\"" +
-              std::to_string(quarter * 250) +
-              "\" stroke=\"var(--line)\"/>\n";
+              std::to_string(quarter * 250) + "\" stroke=\"var(--line)\"/>\n";
   }
 
   void beginSvg(const char *id, int height, double width) {
@@ -310,8 +309,8 @@ private:
                const char *color, const char *style, bool closed) {
     if (values.empty())
       return;
-    text += "<path d=\"M0 " +
-            number(closed ? 1000 : heightOf(values.front(), top));
+    text +=
+        "<path d=\"M0 " + number(closed ? 1000 : heightOf(values.front(), top));
     for (size_t c = 0; c < values.size(); ++c)
       text += "V" + number(heightOf(values[c], top)) + "H" +
               std::to_string(columnStart(c + 1));
@@ -376,8 +375,8 @@ private:
       for (planning::BufferId output : step.outputs)
         makers[output] = int32_t(s);
       if (step.workspaceBytes > 0)
-        rectangles.push_back({"w", int32_t(s), int32_t(s),
-                              step.workspaceOffset, step.workspaceBytes, -1});
+        rectangles.push_back({"w", int32_t(s), int32_t(s), step.workspaceOffset,
+                              step.workspaceBytes, -1});
     }
     for (size_t b = 0; b < plan.buffers.size(); ++b) {
       const Buffer &buffer = plan.buffers[b];
@@ -406,8 +405,7 @@ private:
       std::snprintf(share, sizeof share, "%.1f",
                     allArea > 0 ? 100 * shown / allArea : 100.0);
       text += " The " + std::to_string(maxRectangles) + " largest of " +
-              std::to_string(all) + " rectangles, " + share +
-              " % of the area.";
+              std::to_string(all) + " rectangles, " + share + " % of the area.";
     }
     text += "</p>\n";
     legend({{"p", "parameter"},
@@ -436,10 +434,10 @@ private:
   }
 
   std::string tipOf(const Rectangle &rectangle) const {
-    std::string tip = rectangle.buffer < 0
-                          ? "workspace of " +
-                                report.stepName(size_t(rectangle.first))
-                          : report.tensorName(rectangle.buffer);
+    std::string tip =
+        rectangle.buffer < 0
+            ? "workspace of " + report.stepName(size_t(rectangle.first))
+            : report.tensorName(rectangle.buffer);
     tip += "\n" + formatByteSize(rectangle.bytes) + " at " +
            std::to_string(rectangle.offset) + "\nsteps " +
            std::to_string(rectangle.first) + " to " +

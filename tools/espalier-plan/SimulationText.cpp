@@ -112,10 +112,10 @@ std::string SimulationReport::text() const {
   size_t counts[3] = {0, 0, 0};
   for (const Step &step : file.plan.steps)
     ++counts[size_t(step.kind)];
-  std::string text = print("plan       %s: %zu steps, ",
-                           file.graph.name.empty() ? "(no name)"
-                                                   : file.graph.name.c_str(),
-                           file.plan.steps.size());
+  std::string text =
+      print("plan       %s: %zu steps, ",
+            file.graph.name.empty() ? "(no name)" : file.graph.name.c_str(),
+            file.plan.steps.size());
   text += print("%zu run an operator (%lld again), %zu offload, %zu prefetch\n",
                 counts[0], (long long)result.recomputedOperators, counts[1],
                 counts[2]);
@@ -123,11 +123,11 @@ std::string SimulationReport::text() const {
                 machine.device.name.c_str(),
                 formatByteSize(machine.device.memoryBytes).c_str());
   if (file.plan.arenaBytes > machine.device.memoryBytes)
-    text += print("           the plan does not fit: it needs %s, %s more\n",
-                  formatByteSize(file.plan.arenaBytes).c_str(),
-                  formatByteSize(file.plan.arenaBytes -
-                                 machine.device.memoryBytes)
-                      .c_str());
+    text +=
+        print("           the plan does not fit: it needs %s, %s more\n",
+              formatByteSize(file.plan.arenaBytes).c_str(),
+              formatByteSize(file.plan.arenaBytes - machine.device.memoryBytes)
+                  .c_str());
   if (file.plan.hostBytes > machine.hostMemoryBytes)
     text += print("           the host has %s, and the plan needs %s there\n",
                   formatByteSize(machine.hostMemoryBytes).c_str(),
@@ -171,9 +171,9 @@ std::string SimulationReport::text() const {
   seconds("  waiting for prefetches", result.fetchStallSeconds, "");
   seconds("  waiting for offloads", result.memoryStallSeconds, "");
   seconds("  copies at the end", result.drainSeconds, "");
-  text += print("  copies: %s to the host in %.6f s, ",
-                formatByteSize(result.offloadBytes).c_str(),
-                result.offloadSeconds);
+  text +=
+      print("  copies: %s to the host in %.6f s, ",
+            formatByteSize(result.offloadBytes).c_str(), result.offloadSeconds);
   text += print("%s to the device in %.6f s\n",
                 formatByteSize(result.prefetchBytes).c_str(),
                 result.prefetchSeconds);

@@ -32,8 +32,9 @@ std::string SimulationReport::trace() const {
             std::to_string(thread) + ",\"args\":{\"name\":\"" +
             threads[thread] + "\"}},\n";
   }
-  text += "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":" +
-          quoted("simulated " + machine.name) + "}}";
+  text +=
+      "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":" +
+      quoted("simulated " + machine.name) + "}}";
   char numbers[256];
   for (size_t s = 0; s < file.plan.steps.size(); ++s) {
     const Step &step = file.plan.steps[s];

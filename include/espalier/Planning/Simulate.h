@@ -8,8 +8,8 @@
 // Runs a plan on a machine's description: one compute stream, a copy engine to
 // the host and one to the device, or one for both if the link is not full
 // duplex. Steps are issued in order. A compute step starts when the one before
-// has ended, as have the copies that fill what it reads and those that read what
-// it writes over. A copy starts when its engine is free, all compute steps
+// has ended, as have the copies that fill what it reads and those that read
+// what it writes over. A copy starts when its engine is free, all compute steps
 // before it have ended, and the copies that it has to wait for (Plan.h).
 //
 //===----------------------------------------------------------------------===//
@@ -28,9 +28,9 @@ namespace espalier::planning {
 struct StepTimes {
   double start = 0;
   double end = 0;
-  /// Of a compute step: how long the device had nothing to do before it, until a
-  /// copy had filled what it reads, and, after that, until a copy had read what
-  /// it writes over.
+  /// Of a compute step: how long the device had nothing to do before it, until
+  /// a copy had filled what it reads, and, after that, until a copy had read
+  /// what it writes over.
   double fetchStall = 0;
   double memoryStall = 0;
   /// An operator that ran before.
@@ -43,8 +43,9 @@ struct Simulation {
   /// of those.
   std::vector<int64_t> liveBytes;
   std::vector<int64_t> highestBytes;
-  /// By step: what would be live without copies and recomputation, every operator
-  /// run where the plan runs it first, nothing in place, without workspaces.
+  /// By step: what would be live without copies and recomputation, every
+  /// operator run where the plan runs it first, nothing in place, without
+  /// workspaces.
   std::vector<int64_t> livenessCurve;
   std::vector<int64_t> hostCurve;
 
@@ -58,8 +59,8 @@ struct Simulation {
   /// The peak of liveBytes: no arena with these buffers at these steps is
   /// smaller.
   int64_t lowerBoundBytes = 0;
-  /// What the inputs and outputs of the largest operator need; a plan goes below
-  /// only where something is in place.
+  /// What the inputs and outputs of the largest operator need; a plan goes
+  /// below only where something is in place.
   int64_t largestOperatorBytes = 0;
   /// The first step with the most live bytes; -1: there are no steps.
   int32_t peakStep = -1;
@@ -79,8 +80,8 @@ struct Simulation {
   /// Every operator of the plan once, by its fastest algorithm, with nothing to
   /// wait for.
   double secondsUnlimited = 0;
-  /// The compute stream's time: at work, and waiting for copies; what is left of
-  /// `seconds` are copies after the last operator.
+  /// The compute stream's time: at work, and waiting for copies; what is left
+  /// of `seconds` are copies after the last operator.
   double computeSeconds = 0;
   double fetchStallSeconds = 0;
   double memoryStallSeconds = 0;

@@ -72,14 +72,11 @@ TEST(Simulate, OneLayersMemory) {
   Simulation result = simulate(made.graph, made.plan, makeMachine(0, true));
   // x and w are 60 at all steps, l is 4 from step 3. Step 0 has y and 10 bytes
   // of workspace; r and g are where y and d are.
-  EXPECT_EQ(result.liveBytes,
-            (Bytes{100, 90, 90, 124, 124, 124, 114, 84}));
+  EXPECT_EQ(result.liveBytes, (Bytes{100, 90, 90, 124, 124, 124, 114, 84}));
   // l is the highest, from 120.
-  EXPECT_EQ(result.highestBytes,
-            (Bytes{100, 90, 90, 124, 124, 124, 124, 124}));
+  EXPECT_EQ(result.highestBytes, (Bytes{100, 90, 90, 124, 124, 124, 124, 124}));
   // y stays until the adjoint, r is beside it, g beside d and y.
-  EXPECT_EQ(result.livenessCurve,
-            (Bytes{90, 90, 120, 154, 124, 154, 114, 84}));
+  EXPECT_EQ(result.livenessCurve, (Bytes{90, 90, 120, 154, 124, 154, 114, 84}));
   EXPECT_EQ(result.hostCurve, (Bytes{0, 30, 30, 30, 30, 0, 0, 0}));
   EXPECT_EQ(result.baselineBytes, 40 + 20 + 30 + 30 + 4 + 30 + 30 + 20);
   EXPECT_EQ(result.livenessBytes, 154);
@@ -96,8 +93,8 @@ TEST(Simulate, OneLayersMemory) {
   EXPECT_EQ(result.recomputedFlops, 0);
 }
 
-/// x -> a (1 s), x -> b (1 s), x -> c (10 s), a, b -> z (1 s); a has 10 bytes, b
-/// has 20. Everything has memory of its own.
+/// x -> a (1 s), x -> b (1 s), x -> c (10 s), a, b -> z (1 s); a has 10 bytes,
+/// b has 20. Everything has memory of its own.
 enum : TensorId { x, a, b, c, z };
 RandomPlan makeFan() {
   RandomPlan made;
@@ -197,8 +194,8 @@ TEST(Simulate, MemoryIsWaitedForOnce) {
 TEST(Simulate, Recomputation) {
   RandomPlan made = makeFan();
   Plan &plan = made.plan;
-  plan.buffers = {{x, 5, 0, 4, 0, -1}, {a, 10, 0, 0, 5, -1},
-                  {b, 20, 1, 4, 5, -1}, {c, 1, 2, 4, 25, -1},
+  plan.buffers = {{x, 5, 0, 4, 0, -1},   {a, 10, 0, 0, 5, -1},
+                  {b, 20, 1, 4, 5, -1},  {c, 1, 2, 4, 25, -1},
                   {a, 10, 3, 4, 26, -1}, {z, 10, 4, 4, 36, -1}};
   plan.steps = {{Kind::compute, 0, {0}, {1}},
                 {Kind::compute, 1, {0}, {2}},
@@ -280,8 +277,8 @@ Times simulateSlowly(const RandomPlan &made, const Machine &machine) {
     } else {
       BufferId buffer =
           step.kind == Kind::offload ? step.inputs[0] : step.outputs[0];
-      seconds = double(made.graph.tensors[plan.buffers[buffer].tensor].bytes) /
-                10;
+      seconds =
+          double(made.graph.tensors[plan.buffers[buffer].tensor].bytes) / 10;
     }
     times.emplace_back(start, start + seconds);
   }
