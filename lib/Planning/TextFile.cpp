@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 using namespace espalier::planning;
@@ -45,18 +46,33 @@ espalier::planning::readTextFile(const std::string &path, std::string &error) {
 bool espalier::planning::writeTextFile(const std::string &path,
                                        std::string_view text,
                                        std::string &error) {
-  File file(std::fopen(path.c_str(), "wb"));
-  if (!file) {
-    error = "cannot create '" + path + "': " + std::strerror(errno);
+  namespace fs = std::filesystem;
+  auto fail = [&](const std::string &what, const std::string &why) {
+    error = "cannot " + what + " '" + path + "': " + why;
     return false;
-  }
+  };
+  std::error_code code;
+  fs::file_status status = fs::status(path, code);
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    return fail("write", "it is no regular file");
+
+  std::string partial = path + ".partial";
+  File file(std::fopen(partial.c_str(), "wb"));
+  if (!file)
+    return fail("create", std::strerror(errno));
   bool written =
       std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
   // What is still in a buffer is written now, or not.
   written = std::fclose(file.release()) == 0 && written;
   if (!written) {
-    error = "cannot write '" + path + "': " + std::strerror(errno);
-    std::remove(path.c_str());
+    fail("write", std::strerror(errno));
+    std::remove(partial.c_str());
+    return false;
   }
-  return written;
+  fs::rename(partial, path, code);
+  if (code) {
+    std::remove(partial.c_str());
+    return fail("create", code.message());
+  }
+  return true;
 }

@@ -20,6 +20,8 @@ class App;
 namespace espalier::plan {
 
 void addBuffers(CLI::App &app);
+void addCheck(CLI::App &app);
+void addSimulate(CLI::App &app);
 
 } // namespace espalier::plan
 

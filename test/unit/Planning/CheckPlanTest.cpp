@@ -8,6 +8,7 @@
 #include "espalier/Planning/CheckPlan.h"
 
 #include "RandomPlan.h"
+#include "TrainedLayer.h"
 
 #include <algorithm>
 #include <functional>
@@ -25,83 +26,21 @@ using Kind = Step::Kind;
 // One plan by hand
 //===----------------------------------------------------------------------===//
 
-/// A layer with a weight on the device, trained:
-///
-///   x, w -> dense -> y -> relu -> r; r -> loss -> l, d; d, y -> adjoint -> g
-///   g, x -> weights -> dw; w, dw -> update -> w'
-///
-/// y goes to the host and comes back; r takes over y's memory; y is needed
-/// again by the adjoint.
-enum : TensorId { x, w, y, r, l, d, g, dw, w2 };
-enum : OperatorId { dense, relu, loss, adjoint, weights, update };
-
-RandomPlan makeByHand() {
-  RandomPlan made;
-  Graph &graph = made.graph;
-  graph.tensors = {{"x", 40, TensorKind::input, -1},
-                   {"w", 20, TensorKind::parameter, -1},
-                   {"y", 30, TensorKind::temporary, -1},
-                   {"r", 30, TensorKind::temporary, -1},
-                   {"l", 4, TensorKind::output, -1},
-                   {"d", 30, TensorKind::temporary, -1},
-                   {"g", 30, TensorKind::temporary, -1},
-                   {"dw", 20, TensorKind::temporary, -1},
-                   {"w'", 20, TensorKind::temporary, -1}};
-  auto add = [&](const char *name, std::vector<TensorId> inputs,
-                 std::vector<TensorId> outputs, std::vector<int32_t> inPlace) {
-    Operator op;
-    op.name = name;
-    op.inputs = std::move(inputs);
-    op.outputs = std::move(outputs);
-    op.inPlace = std::move(inPlace);
-    graph.operators.push_back(op);
-  };
-  add("dense", {x, w}, {y}, {});
-  add("relu", {y}, {r}, {0});
-  add("loss", {r}, {l, d}, {-1, -1});
-  add("adjoint", {d, y}, {g}, {0});
-  add("weights", {g, x}, {dw}, {});
-  add("update", {w, dw}, {w2}, {});
-  graph.operators[dense].algorithms = {{"fast", 10, 1}, {"small", 0, 2}};
-  graph.operators[update].updates = {w};
-  graph.operators[update].recomputable = false;
-
-  Plan &plan = made.plan;
-  //              tensor bytes first last offset shares
-  plan.buffers = {{x, 40, 0, 7, 0, -1},   // 0
-                  {w, 20, 0, 7, 40, -1},  // 1
-                  {y, 30, 0, 2, 60, -1},  // 2
-                  {r, 30, 2, 3, 60, 2},   // 3
-                  {l, 4, 3, 7, 120, -1},  // 4
-                  {d, 30, 3, 5, 90, -1},  // 5
-                  {y, 30, 4, 5, 60, -1},  // 6
-                  {g, 30, 5, 6, 90, 5},   // 7
-                  {dw, 20, 6, 7, 60, -1}, // 8
-                  {w2, 20, 7, 7, 40, 1}}; // 9
-  plan.steps = {{Kind::compute, dense, {0, 1}, {2}, 0, 10, 90},
-                {Kind::offload, -1, {2}, {}},
-                {Kind::compute, relu, {2}, {3}},
-                {Kind::compute, loss, {3}, {4, 5}},
-                {Kind::prefetch, -1, {}, {6}},
-                {Kind::compute, adjoint, {5, 6}, {7}},
-                {Kind::compute, weights, {7, 0}, {8}},
-                {Kind::compute, update, {1, 8}, {9}}};
-  plan.arenaBytes = 124;
-  plan.hostBytes = 30;
-  return made;
-}
+using namespace trained_layer;
 
 std::string checked(const RandomPlan &made) {
   return checkPlan(made.graph, made.plan);
 }
 
 std::string problemOf(const std::function<void(RandomPlan &)> &spoil) {
-  RandomPlan made = makeByHand();
+  RandomPlan made = makeTrainedLayer();
   spoil(made);
   return checked(made);
 }
 
-TEST(CheckPlan, OneByHandIsRight) { EXPECT_EQ(checked(makeByHand()), ""); }
+TEST(CheckPlan, OneByHandIsRight) {
+  EXPECT_EQ(checked(makeTrainedLayer()), "");
+}
 
 TEST(CheckPlan, SaysWhatIsWrong) {
   auto steps = [](RandomPlan &m) -> std::vector<Step> & {
@@ -205,7 +144,7 @@ TEST(CheckPlan, SaysWhatIsWrong) {
 }
 
 TEST(CheckPlan, HoldsPlansToTheirBudgets) {
-  RandomPlan made = makeByHand();
+  RandomPlan made = makeTrainedLayer();
   CheckPlanOptions options;
   options.budgetBytes = 124;
   options.hostMemoryBytes = 30;
@@ -221,7 +160,7 @@ TEST(CheckPlan, HoldsPlansToTheirBudgets) {
 
 /// Runs dense again after the weight was updated, with the new weight.
 TEST(CheckPlan, NothingIsRecomputedFromUpdatedParameters) {
-  RandomPlan made = makeByHand();
+  RandomPlan made = makeTrainedLayer();
   Plan &plan = made.plan;
   for (Buffer &buffer : plan.buffers)
     if (buffer.last == 7)
@@ -239,7 +178,7 @@ TEST(CheckPlan, NothingIsRecomputedFromUpdatedParameters) {
 
 /// The old weight is offloaded, fetched after the update, and updated again.
 TEST(CheckPlan, AParameterIsUpdatedOnce) {
-  RandomPlan made = makeByHand();
+  RandomPlan made = makeTrainedLayer();
   Plan &plan = made.plan;
   plan.steps.insert(plan.steps.begin() + 6, {Kind::offload, -1, {1}, {}});
   for (Buffer &buffer : plan.buffers) {
@@ -257,7 +196,7 @@ TEST(CheckPlan, AParameterIsUpdatedOnce) {
 }
 
 TEST(CheckPlan, AParameterIsGivenOnce) {
-  RandomPlan made = makeByHand();
+  RandomPlan made = makeTrainedLayer();
   made.plan.buffers.push_back({w, 20, 0, 7, 124, -1});
   EXPECT_EQ(checked(made),
             "buffer 10 of 'w' and buffer 1 are both there from the start");
@@ -265,7 +204,7 @@ TEST(CheckPlan, AParameterIsGivenOnce) {
 
 /// The weight lives on the host: it is fetched, updated, and brought back.
 RandomPlan makeWithWeightOnHost() {
-  RandomPlan made = makeByHand();
+  RandomPlan made = makeTrainedLayer();
   Plan &plan = made.plan;
   plan.steps.insert(plan.steps.begin(), {Kind::prefetch, -1, {}, {1}});
   for (Buffer &buffer : plan.buffers) {
@@ -300,7 +239,7 @@ TEST(CheckPlan, ParametersMayLiveOnTheHost) {
 }
 
 TEST(CheckPlan, AnInputMayBeGoneButNotAParameter) {
-  RandomPlan made = makeByHand();
+  RandomPlan made = makeTrainedLayer();
   made.plan.buffers[0].last = 6;
   EXPECT_EQ(checked(made), "");
   Operator idle;
@@ -315,7 +254,7 @@ TEST(CheckPlan, AnInputMayBeGoneButNotAParameter) {
 }
 
 TEST(CheckPlan, WhatIsFetchedIsRead) {
-  RandomPlan made = makeByHand();
+  RandomPlan made = makeTrainedLayer();
   Plan &plan = made.plan;
   plan.steps.insert(plan.steps.begin() + 3, {Kind::prefetch, -1, {}, {10}});
   for (Buffer &buffer : plan.buffers) {
