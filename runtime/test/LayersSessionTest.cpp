@@ -159,7 +159,7 @@ TEST(LayersSession, DamagedTables) {
        "attributes",
        [](M &m) { m.step(M::Convolution).layer = nullptr; }},
       {"unknown layer 0", [](M &m) { m.layer(M::Pool).kind = 0; }},
-      {"unknown layer 18", [](M &m) { m.layer(M::Pool).kind = 18; }},
+      {"unknown layer 99", [](M &m) { m.layer(M::Pool).kind = 99; }},
       {"in a phase of 1 steps over rows 5, expected a phase of its own",
        [](M &m) {
          m.entry.graphs = {{"g", 0, 0, 0, 0, nullptr}};

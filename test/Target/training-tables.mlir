@@ -8,13 +8,13 @@
 // CHECK: constant [2 x { i32, i32, i32, i32, i64, i64 }] [{{.*}} { i32 [[#DONE:]], i32 0, i32 0, i32 0, i64 0, i64 16 }, {{.*}} { i32 [[#P:]], i32 0, i32 0, i32 0, i64 0, i64 8 }]
 // CHECK: c"sum parents\00"
 // CHECK: c"matmul 8x16\00"
-// CHECK: = {{.*}} [{ i32, i32, ptr, ptr, ptr, i32, i32, i32, i32, i64, i64 } { i32 4, i32 2, {{.*}} { i32 2, i32 2,
+// CHECK: = {{.*}} [{ i32, i32, ptr, ptr, ptr, i32, i32, i32, i32, i64, i64, ptr } { i32 4, i32 2, {{.*}} { i32 2, i32 2,
 
 // Rows are added up by the caller's ids (access 3), of which buffer [[OWNERS]] has
 // the first.
 // CHECK: constant [4 x {{.*}}] [{{.*}} { i32 1, i32 3, i32 0, i32 0, i64 0, i64 1 }, {{.*}} { i32 [[#P]], i32 0, {{.*}} { i32 [[#OWNERS:]], i32 0, i32 0, i32 0, i64 0, i64 1 }, {{.*}} { i32 [[#SUMS:]], i32 0, i32 0, i32 0, i64 0, i64 8 }]
 // CHECK: c"combine rows\00"
-// CHECK: { i32 7, i32 4, {{.*}}, i32 0, i32 2, i32 0, i32 0, i64 8, i64 64 }
+// CHECK: { i32 7, i32 4, {{.*}}, i32 0, i32 2, i32 0, i32 0, i64 8, i64 64, ptr null }
 
 // The kernel writes rows of the table and of its state by id (access 8, the slot
 // is the buffer of ids).

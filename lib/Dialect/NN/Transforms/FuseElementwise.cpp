@@ -66,11 +66,13 @@ public:
     // with the one for the gradient of the other.
     if (isa<func::FuncOp>(block.getParentOp()))
       duplicate([](Operation *op) { return isa<BroadcastOp>(op); });
-    for (Operation &op : block)
+    for (Operation &op : block) {
+      positions[&op] = positions.size();
       if (isFusible(op)) {
         groups.insert(&op);
         order.push_back(&op);
       }
+    }
     mergeLinks(isCondition);
     if (!singletons)
       mergeLinks([](Value) { return true; });
@@ -117,6 +119,11 @@ private:
     auto inside = [&](Operation *op) {
       return inGroup(op, left) || inGroup(op, right);
     };
+    // Behind the last member nothing comes back.
+    size_t last = 0;
+    for (Operation *leader : {left, right})
+      for (Operation *member : groups.members(leader))
+        last = std::max(last, positions.lookup(member));
     SmallVector<Operation *> worklist;
     llvm::DenseSet<Operation *> seen;
     auto pushUsers = [&](Operation *op, bool onlyOutside) {
@@ -130,7 +137,7 @@ private:
         for (Operation *user : member->getUsers()) {
           user = block.findAncestorOpInBlock(*user);
           if (user && !(onlyOutside && inside(user)) &&
-              seen.insert(user).second)
+              positions.lookup(user) <= last && seen.insert(user).second)
             worklist.push_back(user);
         }
     };
@@ -232,12 +239,13 @@ private:
         << remark::metric("outputs", outputs.size());
   }
 
-  static constexpr size_t kMaxSearch = 4096;
+  static constexpr size_t kMaxSearch = 1024;
 
   Block &block;
   bool singletons;
   llvm::EquivalenceClasses<Operation *> groups;
   SmallVector<Operation *> order;
+  llvm::DenseMap<Operation *, size_t> positions;
 };
 
 struct FuseElementwisePass

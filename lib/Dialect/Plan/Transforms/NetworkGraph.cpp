@@ -108,12 +108,7 @@ private:
     auto name = function().getResultAttrOfType<StringAttr>(number, "nn.update");
     if (!name)
       return {};
-    for (BlockArgument argument : function().getArguments())
-      for (StringRef attribute : {"nn.param", "nn.state"})
-        if (function().getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                    attribute) == name)
-          return argument;
-    return {};
+    return parameters.lookup(name);
   }
 
   void readArguments() {
@@ -125,6 +120,8 @@ private:
       StringAttr input = name("nn.input"), parameter = name("nn.param"),
                  state = name("nn.state");
       StringAttr known = input ? input : parameter ? parameter : state;
+      if (known && !input)
+        parameters[known] = argument;
       std::string text = known ? known.getValue().str()
                                : "argument #" + std::to_string(number);
       TensorId tensor = addTensor(
@@ -176,24 +173,31 @@ private:
       updates.insert(writer);
       updatesOf[writer].push_back({storageOf(value), parameter});
     }
+    // Positions are asked for before anything moves.
+    llvm::DenseMap<Operation *, int64_t> positions;
+    for (Operation &op : body)
+      positions[&op] = int64_t(positions.size());
+    SmallVector<std::pair<Operation *, Operation *>> moves;
     for (Operation *writer : updates) {
       Operation *last = writer;
       for (auto [value, parameter] : updatesOf[writer])
         for (Operation *reader : readersOf(parameter))
-          if (reader != writer && last->isBeforeInBlock(reader))
+          if (positions[last] < positions[reader])
             last = reader;
       if (last == writer)
         continue;
       for (Operation *user : writer->getUsers())
-        if (user != terminator && user->isBeforeInBlock(last->getNextNode()))
+        if (user != terminator && positions[user] <= positions[last])
           return writer->emitOpError("cannot be planned: the new value of '")
                  << graph()
                         .tensors[tensorOf.lookup(
                             updatesOf[writer].front().second)]
                         .name
                  << "' is read before the last operator that reads the old one";
-      writer->moveAfter(last);
+      moves.push_back({writer, last});
     }
+    for (auto [writer, last] : moves)
+      writer->moveAfter(last);
     return success();
   }
 
@@ -236,7 +240,7 @@ private:
       BufferId source = use(offload.getTensor());
       tensorOf[offload.getResult()] = plan().buffers[source].tensor;
       // A new value that goes home goes from where the old one was.
-      if (result.updatedBy(plan().buffers[source].tensor) >= 0 &&
+      if (isNewValue.contains(plan().buffers[source].tensor) &&
           plan().buffers[source].sharesWith >= 0)
         source = plan().buffers[source].sharesWith;
       planning::Step step;
@@ -289,8 +293,28 @@ private:
       step.workspaceOffset = workspace[1];
     }
     readOffsets(op, step.outputs);
+    readInPlace(op, step);
     plan().steps.push_back(std::move(step));
     return success();
+  }
+
+  /// A result that lies where an operand did has taken over its memory.
+  void readInPlace(Operation &op, const planning::Step &step) {
+    for (OpResult result : op.getResults()) {
+      unsigned number = result.getResultNumber();
+      planning::Buffer &output = plan().buffers[step.outputs[number]];
+      if (output.offset < 0 || output.sharesWith >= 0)
+        continue;
+      for (unsigned operand : nn::getInPlaceOperands(&op, number)) {
+        BufferId input = step.inputs[operand];
+        if (plan().buffers[input].offset != output.offset ||
+            plan().buffers[input].bytes != output.bytes)
+          continue;
+        output.sharesWith = input;
+        graph().operators[step.op].inPlace[number] = int32_t(operand);
+        break;
+      }
+    }
   }
 
   void addOperator(Operation &op, ArrayRef<BufferId> inputs) {
@@ -318,6 +342,8 @@ private:
       for (auto [value, parameter] : updates->second)
         described.updates[cast<OpResult>(value).getResultNumber()] =
             tensorOf.lookup(parameter);
+      for (auto [value, parameter] : updates->second)
+        isNewValue.insert(tensorOf.lookup(value));
     }
     result.operators.push_back(&op);
     graph().operators.push_back(std::move(described));
@@ -423,6 +449,10 @@ private:
   llvm::DenseMap<Value, TensorId> &tensorOf = result.tensorOf;
   llvm::DenseMap<Value, BufferId> bufferOf;
   llvm::DenseMap<int64_t, OperatorId> operatorOf;
+  /// And states, by name.
+  llvm::DenseMap<StringAttr, BlockArgument> parameters;
+  /// Tensors that are new values of parameters.
+  llvm::DenseSet<TensorId> isNewValue;
   /// By operator: the values that it makes, and the parameters that they are
   /// new values of.
   llvm::DenseMap<Operation *, SmallVector<std::pair<Value, BlockArgument>>>
@@ -447,19 +477,20 @@ void NetworkGraph::updateLifetimes() {
     for (BufferId id : step.inputs)
       plan.buffers[id].last = int32_t(number);
   }
+  std::vector<TensorId> updated = findUpdated();
   for (auto [id, buffer] : llvm::enumerate(plan.buffers))
     if (!isMade[id] ||
         graph.tensors[buffer.tensor].kind == TensorKind::output ||
-        updatedBy(buffer.tensor) >= 0)
+        updated[buffer.tensor] >= 0)
       buffer.last = end;
 }
 
-TensorId NetworkGraph::updatedBy(TensorId tensor) const {
+std::vector<TensorId> NetworkGraph::findUpdated() const {
+  std::vector<TensorId> updated(graph.tensors.size(), -1);
   for (const planning::Operator &op : graph.operators)
     for (size_t i = 0; i < op.updates.size(); ++i)
-      if (op.outputs[i] == tensor)
-        return op.updates[i];
-  return -1;
+      updated[op.outputs[i]] = op.updates[i];
+  return updated;
 }
 
 //===----------------------------------------------------------------------===//
@@ -628,16 +659,24 @@ private:
   void writeTerminator(Operation *terminator) {
     IRMapping mapping;
     SmallVector<Type> types;
+    std::vector<TensorId> updated = network.findUpdated();
+    std::vector<bool> staysToTheEnd(updated.size()), isResident(updated.size());
+    for (const planning::Buffer &buffer : network.plan.buffers)
+      if (buffer.last + 1 >= int32_t(network.plan.steps.size())) {
+        staysToTheEnd[buffer.tensor] = true;
+        if (buffer.first == 0)
+          isResident[buffer.tensor] = true;
+      }
     for (auto [number, value] : llvm::enumerate(terminator->getOperands())) {
       Value storage = storageOf(value);
       TensorId tensor = network.tensorOf.lookup(storage);
       Value last = viewLike(value, current.lookup(tensor));
       // A parameter whose home is the host has its new value there.
-      TensorId target = network.updatedBy(tensor);
+      TensorId target = updated[tensor];
       // And so has a result that could not stay.
       bool isAtHome =
           isa<HostType>(value.getType()) ||
-          (target >= 0 ? !isResident(target) : !staysToTheEnd(tensor));
+          !(target >= 0 ? isResident[target] : staysToTheEnd[tensor]);
       if (Value offloaded = isAtHome ? host.lookup(tensor) : Value())
         last = offloaded;
       mapping.map(value, last);
@@ -648,29 +687,18 @@ private:
         builder.getFunctionType(function.getArgumentTypes(), types));
   }
 
-  bool staysToTheEnd(TensorId tensor) const {
-    return llvm::any_of(network.plan.buffers, [&](const auto &buffer) {
-      return buffer.tensor == tensor &&
-             buffer.last + 1 >= int32_t(network.plan.steps.size());
-    });
-  }
-
-  bool isResident(TensorId tensor) const {
-    return llvm::any_of(network.plan.buffers, [&](const auto &buffer) {
-      return buffer.tensor == tensor && buffer.first == 0 &&
-             buffer.last + 1 >= int32_t(network.plan.steps.size());
-    });
-  }
-
   void writeOffsets() {
+    SmallVector<NamedAttrList> ofArguments(function.getNumArguments());
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      ofArguments[i] = function.getArgAttrDict(i);
     // By value, then by operator.
     for (auto [id, buffer] : llvm::enumerate(network.plan.buffers)) {
       Value value = values.lookup(BufferId(id));
       if (!value) {
         auto argument = dyn_cast<BlockArgument>(network.tensors[buffer.tensor]);
         if (argument && buffer.offset >= 0)
-          function.setArgAttr(argument.getArgNumber(), kOffsetAttrName,
-                              builder.getI64IntegerAttr(buffer.offset));
+          ofArguments[argument.getArgNumber()].set(
+              kOffsetAttrName, builder.getI64IntegerAttr(buffer.offset));
         continue;
       }
       Operation *op = value.getDefiningOp();
@@ -682,6 +710,10 @@ private:
       if (buffer.offset >= 0)
         op->setAttr(kOffsetsAttrName, builder.getDenseI64ArrayAttr(offsets));
     }
+    SmallVector<DictionaryAttr> attributes;
+    for (NamedAttrList &list : ofArguments)
+      attributes.push_back(list.getDictionary(builder.getContext()));
+    function.setAllArgAttrs(attributes);
   }
 
   NetworkGraph &network;

@@ -57,8 +57,8 @@ private:
   class Writer;
   explicit NetworkGraph(mlir::func::FuncOp function) : function(function) {}
 
-  /// The parameter that `tensor` is the new value of; -1: none.
-  planning::TensorId updatedBy(planning::TensorId tensor) const;
+  /// By tensor: the parameter that it is the new value of; -1: none.
+  std::vector<planning::TensorId> findUpdated() const;
 
   /// By operator of the graph: the one in the function that it was read from.
   llvm::SmallVector<mlir::Operation *> operators;
