@@ -301,13 +301,29 @@ TEST(Simulate, RandomPlans) {
                     result.memoryStallSeconds + result.drainSeconds,
                 1e-9)
         << seed;
+    // Memory is a buffer's as long as it, a view or an update needs it.
+    std::vector<OperatorId> makers = producersOf(made.graph);
+    std::vector<BufferId> owner(made.plan.buffers.size());
+    std::vector<int32_t> last(made.plan.buffers.size());
+    for (size_t b = 0; b < owner.size(); ++b) {
+      const Buffer &buffer = made.plan.buffers[b];
+      OperatorId maker = makers[buffer.tensor];
+      bool joins = buffer.sharesWith >= 0 &&
+                   (made.graph.tensors[buffer.tensor].viewOf >= 0 ||
+                    !made.graph.operators[maker].updates.empty());
+      owner[b] = joins ? owner[buffer.sharesWith] : BufferId(b);
+      last[b] = buffer.last;
+      last[owner[b]] = std::max(last[owner[b]], buffer.last);
+    }
     // One address at a time.
     for (size_t s = 0; s < made.plan.steps.size(); ++s) {
       const Step &step = made.plan.steps[s];
       std::vector<bool> used(size_t(made.plan.arenaBytes), false);
-      for (const Buffer &buffer : made.plan.buffers)
-        if (buffer.first <= int32_t(s) && int32_t(s) <= buffer.last)
+      for (size_t b = 0; b < owner.size(); ++b) {
+        const Buffer &buffer = made.plan.buffers[b];
+        if (buffer.first <= int32_t(s) && int32_t(s) <= last[b])
           std::fill_n(used.begin() + buffer.offset, buffer.bytes, true);
+      }
       if (step.workspaceBytes > 0)
         std::fill_n(used.begin() + step.workspaceOffset, step.workspaceBytes,
                     true);
