@@ -167,11 +167,14 @@ private:
     llvm::SetVector<Operation *> updates;
     for (auto [number, value] : llvm::enumerate(terminator->getOperands())) {
       BlockArgument parameter = updatedByResult(number);
-      Operation *writer = storageOf(value).getDefiningOp();
-      if (!parameter || !writer || isa<OffloadOp>(writer))
+      Value made = storageOf(value);
+      if (auto offload = made.getDefiningOp<OffloadOp>())
+        made = storageOf(offload.getTensor());
+      Operation *writer = made.getDefiningOp();
+      if (!parameter || !writer)
         continue;
       updates.insert(writer);
-      updatesOf[writer].push_back({storageOf(value), parameter});
+      updatesOf[writer].push_back({made, parameter});
     }
     // Positions are asked for before anything moves.
     llvm::DenseMap<Operation *, int64_t> positions;
@@ -239,10 +242,6 @@ private:
     if (auto offload = dyn_cast<OffloadOp>(op)) {
       BufferId source = use(offload.getTensor());
       tensorOf[offload.getResult()] = plan().buffers[source].tensor;
-      // A new value that goes home goes from where the old one was.
-      if (isNewValue.contains(plan().buffers[source].tensor) &&
-          plan().buffers[source].sharesWith >= 0)
-        source = plan().buffers[source].sharesWith;
       planning::Step step;
       step.kind = planning::Step::Kind::offload;
       step.inputs = {source};
@@ -342,8 +341,6 @@ private:
       for (auto [value, parameter] : updates->second)
         described.updates[cast<OpResult>(value).getResultNumber()] =
             tensorOf.lookup(parameter);
-      for (auto [value, parameter] : updates->second)
-        isNewValue.insert(tensorOf.lookup(value));
     }
     result.operators.push_back(&op);
     graph().operators.push_back(std::move(described));
@@ -451,8 +448,6 @@ private:
   llvm::DenseMap<int64_t, OperatorId> operatorOf;
   /// And states, by name.
   llvm::DenseMap<StringAttr, BlockArgument> parameters;
-  /// Tensors that are new values of parameters.
-  llvm::DenseSet<TensorId> isNewValue;
   /// By operator: the values that it makes, and the parameters that they are
   /// new values of.
   llvm::DenseMap<Operation *, SmallVector<std::pair<Value, BlockArgument>>>
@@ -573,16 +568,13 @@ private:
     case planning::Step::Kind::offload: {
       BufferId source = step.inputs[0];
       TensorId tensor = network.plan.buffers[source].tensor;
-      Value value = contents.lookup(source);
-      if (!value)
-        value = valueOf(source);
+      Value value = valueOf(source);
       auto offload = OffloadOp::create(
           builder, value.getLoc(),
           HostType::get(builder.getContext(),
                         cast<RankedTensorType>(value.getType())),
           value);
       host[tensor] = offload.getResult();
-      host[tensorIn.lookup(value)] = offload.getResult();
       return;
     }
     case planning::Step::Kind::prefetch: {
@@ -618,18 +610,12 @@ private:
                          {step.workspaceBytes, step.workspaceOffset}));
     for (auto [buffer, value] : llvm::zip(step.outputs, clone->getResults()))
       define(buffer, value);
-    const planning::Operator &described = network.graph.operators[step.op];
-    for (size_t i = 0; i < described.updates.size(); ++i)
-      if (BufferId old = network.plan.buffers[step.outputs[i]].sharesWith;
-          described.updates[i] >= 0 && old >= 0)
-        contents[old] = clone->getResult(i);
   }
 
   void define(BufferId buffer, Value value) {
     TensorId tensor = network.plan.buffers[buffer].tensor;
     values[buffer] = value;
     current[tensor] = value;
-    tensorIn[value] = tensor;
   }
 
   /// What a buffer holds: the value that was made in it, or an argument or a
@@ -723,10 +709,7 @@ private:
   SmallVector<Operation *> old;
   SmallVector<int32_t> lastUses;
   SmallVector<SmallVector<BufferId, 1>> releases;
-  /// By buffer: the value that is made there, and the new value of a parameter
-  /// that has been written over it.
-  llvm::DenseMap<BufferId, Value> values, contents;
-  llvm::DenseMap<Value, TensorId> tensorIn;
+  llvm::DenseMap<BufferId, Value> values;
   /// By tensor: its last value on the device, and on the host.
   llvm::DenseMap<TensorId, Value> current, host;
   /// How often an operator has run so far, and how often it does in all.
