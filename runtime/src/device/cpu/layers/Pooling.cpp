@@ -16,6 +16,7 @@
 #include "memory/Arena.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 
@@ -88,9 +89,9 @@ public:
           for (int64_t v = 0; v < shape.window[1]; ++v)
             shape.forEachInside(v, [&](int64_t x, int64_t ix) {
               const T value = from[ix];
-              best[x] = best[x] >= value     ? best[x]
-                        : best[x] != best[x] ? best[x]
-                                             : value;
+              best[x] = best[x] >= value      ? best[x]
+                        : std::isnan(best[x]) ? best[x]
+                                              : value;
             });
         }
       }
@@ -149,7 +150,7 @@ private:
           // NaN is larger than all; so that two comparisons say it, what is
           // not less or equal is larger, unless the best is NaN.
           const T value = from[ix], other = best[x];
-          const bool isLarger = !(value <= other) && other == other;
+          const bool isLarger = !(value <= other) && !std::isnan(other);
           best[x] = isLarger ? value : other;
           places[x] = isLarger ? Place(first + ix) : places[x];
         });
