@@ -119,8 +119,10 @@ ESPALIER_API espalier_status espalier_weights_open(const char *path,
 ESPALIER_API espalier_status espalier_weights_create(
     const espalier_named_tensor *tensors, size_t count, espalier_weights **out);
 /* Random weights for `entry` (NULL: the module's first entry) of `module`:
- * uniform in +-sqrt(6 / (fan_in + fan_out)) for matrices, zero for vectors;
- * the same seed gives the same weights on every machine. */
+ * uniform in +-sqrt(6 / (fan_in + fan_out)) for matrices and the weights of
+ * convolutions, whose fans are those of a whole window; one for what a batch
+ * norm scales by and its variances; zero for all other vectors. The same seed
+ * gives the same weights on every machine. */
 ESPALIER_API espalier_status
 espalier_weights_random(const espalier_module *module, const char *entry,
                         uint64_t seed, espalier_weights **out);

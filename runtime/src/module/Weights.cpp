@@ -11,7 +11,11 @@
 #include "module/Module.h"
 #include "support/Error.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <set>
+#include <vector>
 
 namespace espalier {
 
@@ -47,11 +51,24 @@ static void fillUniform(Tensor &tensor, double limit, uint64_t state) {
   }
 }
 
+static void fillWithOnes(Tensor &tensor) {
+  if (tensor.dtype == ESPALIER_F32)
+    std::fill_n(reinterpret_cast<float *>(tensor.mutableData()),
+                tensor.elements(), 1.0f);
+  else
+    std::fill_n(reinterpret_cast<double *>(tensor.mutableData()),
+                tensor.elements(), 1.0);
+}
+
 Tensor randomWeight(const std::string &name, uint32_t dtype,
                     const std::vector<int64_t> &shape, uint64_t seed) {
   Tensor tensor = Tensor::zeros(dtype, shape);
-  if (shape.size() == 2 && dtype != ESPALIER_I32) {
-    double fans = (double)shape[0] + (double)shape[1];
+  if (shape.size() >= 2 && dtype != ESPALIER_I32) {
+    // Of a convolution every element of the window is one more input.
+    double window = 1;
+    for (size_t i = 2; i < shape.size(); ++i)
+      window *= (double)shape[i];
+    double fans = ((double)shape[0] + (double)shape[1]) * window;
     double limit = std::sqrt(6.0 / fans);
     uint64_t state = seed + fnv1a(name.c_str());
     if (dtype == ESPALIER_F32)
@@ -62,13 +79,40 @@ Tensor randomWeight(const std::string &name, uint32_t dtype,
   return tensor;
 }
 
+/// The buffers that a batch norm of `entry` scales by or takes for variances.
+/// In a plan it may read a copy on the device.
+static std::set<uint32_t> findScales(const espalier_entry &entry) {
+  std::set<uint32_t> scales;
+  std::vector<uint32_t> sources(entry.buffer_count);
+  std::iota(sources.begin(), sources.end(), 0u);
+  for (uint32_t p = 0; p < entry.phase_count; ++p)
+    for (uint32_t s = 0; s < entry.phases[p].step_count; ++s) {
+      const espalier_step &step = entry.phases[p].steps[s];
+      if (step.kind == ESPALIER_STEP_PREFETCH)
+        sources[step.operands[1].buffer] = step.operands[0].buffer;
+      if (step.kind != ESPALIER_STEP_LAYER)
+        continue;
+      bool trains = step.layer->kind == ESPALIER_LAYER_BATCH_NORM;
+      if (trains || step.layer->kind == ESPALIER_LAYER_BATCH_NORM_INFERENCE)
+        scales.insert(sources[step.operands[1].buffer]);
+      if (step.layer->kind == ESPALIER_LAYER_BATCH_NORM_INFERENCE)
+        scales.insert(sources[step.operands[4].buffer]);
+    }
+  return scales;
+}
+
 Weights randomWeights(const espalier_entry &entry, uint64_t seed) {
   Weights weights;
+  std::set<uint32_t> scales = findScales(entry);
   for (uint32_t b = 0; b < entry.buffer_count; ++b) {
     const espalier_buffer_desc &buffer = entry.buffers[b];
-    if (buffer.kind == ESPALIER_BUFFER_PARAMETER)
-      weights.emplace(buffer.name, randomWeight(buffer.name, buffer.dtype,
-                                                shapeOf(buffer), seed));
+    if (buffer.kind != ESPALIER_BUFFER_PARAMETER)
+      continue;
+    Tensor tensor =
+        randomWeight(buffer.name, buffer.dtype, shapeOf(buffer), seed);
+    if (scales.count(b))
+      fillWithOnes(tensor);
+    weights.emplace(buffer.name, std::move(tensor));
   }
   return weights;
 }

@@ -29,7 +29,7 @@
 namespace espalier {
 namespace {
 
-/// Calls with more rows are made of pieces of this size.
+/// Calls with more rows are made of pieces of this size, or less.
 constexpr int64_t MaxRows = 128;
 
 /// A small number of the calling thread's own.
@@ -72,12 +72,21 @@ public:
                       attributes, oneDnnEngine());
   }
 
-  explicit Product(const Descriptor &descriptor)
-      : descriptor(descriptor), primitive(descriptor) {}
+  /// Whether oneDNN has nothing but its reference for it, a thousand times
+  /// slower: it may want another format for this m than for others.
+  static bool isReference(const Descriptor &descriptor) {
+    return std::strncmp(descriptor.impl_info_str(), "ref", 3) == 0;
+  }
+
+  Product(const Descriptor &descriptor, int64_t rows)
+      : rows(rows), descriptor(descriptor), primitive(descriptor) {}
   ~Product() {
     for (std::atomic<Call *> &call : idle)
       delete call.load();
   }
+
+  /// How many rows it has: m, or more.
+  const int64_t rows;
 
   /// Dense rows: ldIn = k, ldOut = n.
   void run(const float *in, float *out, const dnnl::memory &weight) {
@@ -135,11 +144,9 @@ private:
 class Weight {
 public:
   Weight(int64_t k, int64_t n, const float *rowMajorKxN) : k(k), n(n) {
-    using Memory = dnnl::memory;
-    auto any = Memory::desc({n, k, 1}, Memory::data_type::f32,
-                            Memory::format_tag::any);
-    auto descriptor = Product::describe(MaxRows, k, n, any);
-    packed = Memory(descriptor.weights_desc(), oneDnnEngine());
+    packed = dnnl::memory(chooseFormat(), oneDnnEngine());
+    for (largest = MaxRows; largest > 1 && isSlow(largest);)
+      --largest;
     repack(rowMajorKxN);
   }
 
@@ -156,28 +163,63 @@ public:
 
   void multiply(const float *in, int64_t ldIn, float *out, int64_t ldOut,
                 int64_t m) const {
-    for (; m > MaxRows; m -= MaxRows) {
-      multiplyPiece(in, ldIn, out, ldOut, MaxRows);
-      in += MaxRows * ldIn;
-      out += MaxRows * ldOut;
+    for (; m > largest; m -= largest) {
+      multiplyPiece(in, ldIn, out, ldOut, largest);
+      in += largest * ldIn;
+      out += largest * ldOut;
     }
     multiplyPiece(in, ldIn, out, ldOut, m);
   }
 
 private:
-  /// oneDNN's convolution wants dense rows; others are copied on the way.
+  /// Which format oneDNN likes best depends on m, and on the processor; the one
+  /// that it has fast code for at the most m is taken.
+  dnnl::memory::desc chooseFormat() const {
+    using Memory = dnnl::memory;
+    constexpr int64_t samples[] = {MaxRows, 64, 32, 16, 8, 4, 2, 1};
+    auto any = Memory::desc({n, k, 1}, Memory::data_type::f32,
+                            Memory::format_tag::any);
+    std::vector<Memory::desc> tried;
+    Memory::desc best;
+    int64_t most = -1;
+    for (int64_t m : samples) {
+      Memory::desc format = Product::describe(m, k, n, any).weights_desc();
+      if (std::find(tried.begin(), tried.end(), format) != tried.end())
+        continue;
+      tried.push_back(format);
+      int64_t fast = std::count_if(
+          std::begin(samples), std::end(samples), [&](int64_t rows) {
+            return !Product::isReference(Product::describe(rows, k, n, format));
+          });
+      if (fast > most) {
+        most = fast;
+        best = format;
+      }
+    }
+    return best;
+  }
+
+  bool isSlow(int64_t m) const {
+    return Product::isReference(Product::describe(m, k, n, packed.get_desc()));
+  }
+
+  /// oneDNN's convolution wants dense rows; others are copied on the way, and
+  /// zeros follow where it has more rows.
   void multiplyPiece(const float *in, int64_t ldIn, float *out, int64_t ldOut,
                      int64_t m) const {
+    Product &product = this->product(m);
+    const int64_t rows = product.rows;
     const float *denseIn = in;
-    if (ldIn != k && m > 1) {
-      float *copy = threadScratch(0, m * k);
+    if ((ldIn != k && m > 1) || rows != m) {
+      float *copy = threadScratch(0, rows * k);
       for (int64_t row = 0; row < m; ++row)
         std::copy_n(in + row * ldIn, k, copy + row * k);
+      std::fill_n(copy + m * k, (rows - m) * k, 0.0f);
       denseIn = copy;
     }
-    bool copyOut = ldOut != n && m > 1;
-    float *denseOut = copyOut ? threadScratch(1, m * n) : out;
-    product(m).run(denseIn, denseOut, packed);
+    bool copyOut = (ldOut != n && m > 1) || rows != m;
+    float *denseOut = copyOut ? threadScratch(1, rows * n) : out;
+    product.run(denseIn, denseOut, packed);
     if (copyOut)
       for (int64_t row = 0; row < m; ++row)
         std::copy_n(denseOut + row * n, n, out + row * ldOut);
@@ -190,8 +232,12 @@ private:
     std::lock_guard<std::mutex> lock(making);
     if (Product *ready = slot.load(std::memory_order_relaxed))
       return *ready;
+    // More rows, if it has no fast code for so few in the weight's format.
+    int64_t rows = m;
+    while (rows < largest && isSlow(rows))
+      ++rows;
     made.push_back(std::make_unique<Product>(
-        Product::describe(m, k, n, packed.get_desc())));
+        Product::describe(rows, k, n, packed.get_desc()), rows));
     slot.store(made.back().get(), std::memory_order_release);
     return *made.back();
   }
@@ -199,6 +245,9 @@ private:
   int64_t k;
   int64_t n;
   dnnl::memory packed;
+  /// The most rows that there is fast code for; calls with more are made of
+  /// pieces of as many.
+  int64_t largest = MaxRows;
   /// products[m - 1], null until it is made.
   mutable std::array<std::atomic<Product *>, MaxRows> products{};
   mutable std::mutex making;
