@@ -185,7 +185,8 @@ Packing Assigner::pack(const PackingProblem &problem) {
   constexpr int rounds = 16;
   for (std::vector<double> *rank : {&byTimes, &byArea})
     packAgain(problem, std::move(*rank), goal, rounds, budget, best);
-  if (best.peak > goal && budget.left())
+  bool canFit = options.capacity < 0 || options.capacity >= result.lowerBound;
+  if (best.peak > goal && canFit && budget.left())
     search(problem, best);
   return best;
 }
@@ -209,7 +210,7 @@ void Assigner::search(const PackingProblem &problem, Packing &best) {
       best = std::move(packing);
     return outcome;
   };
-  if (options.capacity >= result.lowerBound) {
+  if (options.capacity >= 0) {
     look(least, budget.stepsLeft());
     return;
   }

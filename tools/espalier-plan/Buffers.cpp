@@ -68,22 +68,26 @@ private:
       fail(ESPALIER_INVALID_ARGUMENT,
            "%s: there is no column 'offset' to check", options.path.c_str());
     assignment.offsets = file.offsets;
-    assignment.peak = 0;
-    for (size_t i = 0; i < file.buffers.size(); ++i) {
-      const planning::BufferInterval &buffer = file.buffers[i];
-      if (buffer.size == 0 || buffer.lower == buffer.upper)
-        continue;
-      if (file.offsets[i] > INT64_MAX - buffer.size)
+    for (size_t i = 0; i < file.buffers.size(); ++i)
+      if (file.offsets[i] > INT64_MAX - file.buffers[i].size)
         fail(ESPALIER_MALFORMED, "%s: buffer '%s' ends beyond 2^63 bytes",
              options.path.c_str(), file.names[i].c_str());
-      assignment.peak =
-          std::max(assignment.peak, file.offsets[i] + buffer.size);
+    assignment.peak = findHighestEnd();
+  }
+
+  int64_t findHighestEnd() const {
+    int64_t highest = 0;
+    for (size_t i = 0; i < file.buffers.size(); ++i) {
+      const planning::BufferInterval &buffer = file.buffers[i];
+      if (buffer.size != 0 && buffer.lower != buffer.upper)
+        highest = std::max(highest, assignment.offsets[i] + buffer.size);
     }
+    return highest;
   }
 
   /// That an assignment is beyond the capacity.
   void checkCapacity() const {
-    if (options.capacity < 0 || assignment.peak <= options.capacity)
+    if (options.capacity < 0 || findHighestEnd() <= options.capacity)
       return;
     if (assignment.lowerBound > options.capacity)
       fail(ESPALIER_OUT_OF_MEMORY,

@@ -38,8 +38,10 @@ struct BufferInterval {
 
 struct AssignBuffersOptions {
   /// Done as soon as the peak is no higher than this; -1: the lower the better.
+  /// Nothing is searched for if the load is higher.
   int64_t capacity = -1;
-  /// How many steps the search may take. 0: only the fast packers.
+  /// How many steps the search may take, of some 20 ns each. 0: only the fast
+  /// packers.
   int64_t searchSteps = 500000000;
   /// 0: none. The search ends early if it strikes, and what it had by then
   /// depends on the computer.
@@ -49,10 +51,11 @@ struct AssignBuffersOptions {
 struct BufferAssignment {
   /// By buffer. A buffer without bytes or without times is at 0.
   std::vector<int64_t> offsets;
-  /// The highest end of a buffer.
+  /// The highest end of a buffer, its size rounded up to what all offsets are
+  /// multiples of (to 1 without alignment).
   int64_t peak = 0;
-  /// The load at the busiest time, sizes rounded up to what all offsets are
-  /// multiples of: no assignment has a lower peak.
+  /// The load at the busiest time, sizes rounded up in the same way: no
+  /// assignment has a lower peak.
   int64_t lowerBound = 0;
   /// That time, the first if there are several.
   int64_t busiestTime = 0;
