@@ -201,8 +201,7 @@ void TrainingFlags::add(CLI::App &app) {
       ->excludes("--random-weights");
   option("--log", training.log, "Write a line of JSON an epoch")
       ->type_name("FILE.jsonl");
-  for (const char *other :
-       {"--output", "--benchmark", "--describe", "--dry"})
+  for (const char *other : {"--output", "--benchmark", "--describe", "--dry"})
     trains->excludes(other);
 }
 
