@@ -195,8 +195,7 @@ private:
   }
 
   void beginSvg(const char *id, int height, double width) {
-    text += std::string("<svg id=\"") + id +
-            "\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " +
+    text += std::string("<svg id=\"") + id + "\" viewBox=\"0 0 " +
             number(width) + " 1000\" height=\"" + std::to_string(height) +
             "\" preserveAspectRatio=\"none\">\n";
   }

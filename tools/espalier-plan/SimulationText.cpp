@@ -76,13 +76,17 @@ static std::string drawCurve(const SimulationReport &report) {
   if (steps == 0)
     return "";
   constexpr size_t height = 14;
-  size_t width = std::min<size_t>(steps, 72);
+  // Few steps get some columns each, many steps share them.
+  size_t width = steps <= 72 ? 72 / steps * steps : 72;
   std::vector<int64_t> live(width, 0);
   std::vector<int64_t> liveness(width, 0);
-  for (size_t s = 0; s < steps; ++s) {
-    size_t column = s * width / steps;
-    live[column] = std::max(live[column], result.liveBytes[s]);
-    liveness[column] = std::max(liveness[column], result.livenessCurve[s]);
+  for (size_t column = 0; column < width; ++column) {
+    size_t end =
+        std::max((column + 1) * steps / width, column * steps / width + 1);
+    for (size_t s = column * steps / width; s < end; ++s) {
+      live[column] = std::max(live[column], result.liveBytes[s]);
+      liveness[column] = std::max(liveness[column], result.livenessCurve[s]);
+    }
   }
   int64_t top = std::max(result.livenessBytes, result.lowerBoundBytes);
   std::string text = "memory by step (# the plan, . liveness alone)\n";
@@ -138,8 +142,9 @@ std::string SimulationReport::text() const {
     double share = result.baselineBytes > 0
                        ? 100.0 * double(number) / double(result.baselineBytes)
                        : 0;
-    text += print("  %-17s%12s %6.1f %%  %s\n", name,
-                  formatByteSize(number).c_str(), share, what);
+    text += print("  %-17s%12s %6.1f %%", name, formatByteSize(number).c_str(),
+                  share);
+    text += *what ? print("  %s\n", what) : "\n";
   };
   bytes("baseline", result.baselineBytes, "every tensor on its own");
   bytes("liveness", result.livenessBytes, "without copies and recomputation");
