@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 using namespace espalier::planning;
 
@@ -76,15 +77,17 @@ private:
         used.push_back(i);
         grain = std::gcd(grain, buffers[i].alignment);
       }
-    std::stable_sort(used.begin(), used.end(), [&](size_t a, size_t b) {
-      return buffers[a].lower < buffers[b].lower;
+    std::sort(used.begin(), used.end(), [&](size_t a, size_t b) {
+      return std::make_pair(buffers[a].lower, a) <
+             std::make_pair(buffers[b].lower, b);
     });
   }
 
   void findBound() {
     std::vector<size_t> ends = used;
-    std::stable_sort(ends.begin(), ends.end(), [&](size_t a, size_t b) {
-      return buffers[a].upper < buffers[b].upper;
+    std::sort(ends.begin(), ends.end(), [&](size_t a, size_t b) {
+      return std::make_pair(buffers[a].upper, a) <
+             std::make_pair(buffers[b].upper, b);
     });
     int64_t load = 0;
     auto end = ends.begin();

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 using namespace espalier::planning;
 
@@ -79,11 +80,13 @@ private:
       if (takesRoom(buffers[i]))
         starts.push_back(i);
     std::vector<size_t> ends = starts;
-    std::stable_sort(starts.begin(), starts.end(), [&](size_t a, size_t b) {
-      return buffers[a].lower < buffers[b].lower;
+    std::sort(starts.begin(), starts.end(), [&](size_t a, size_t b) {
+      return std::make_pair(buffers[a].lower, a) <
+             std::make_pair(buffers[b].lower, b);
     });
-    std::stable_sort(ends.begin(), ends.end(), [&](size_t a, size_t b) {
-      return buffers[a].upper < buffers[b].upper;
+    std::sort(ends.begin(), ends.end(), [&](size_t a, size_t b) {
+      return std::make_pair(buffers[a].upper, a) <
+             std::make_pair(buffers[b].upper, b);
     });
 
     std::map<int64_t, size_t> used; // by offset

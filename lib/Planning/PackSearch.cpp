@@ -134,13 +134,17 @@ public:
   }
 
 private:
+  bool isEarlier(int32_t a, int32_t b) const {
+    return std::make_pair(items[a].begin, a) <
+           std::make_pair(items[b].begin, b);
+  }
+
   std::vector<int32_t> everything() const {
     std::vector<int32_t> all;
     for (size_t i = 0; i < items.size(); ++i)
       all.push_back(int32_t(i));
-    std::stable_sort(all.begin(), all.end(), [&](int32_t a, int32_t b) {
-      return items[a].begin < items[b].begin;
-    });
+    std::sort(all.begin(), all.end(),
+              [&](int32_t a, int32_t b) { return isEarlier(a, b); });
     return all;
   }
 
@@ -176,10 +180,10 @@ private:
       part.times += item.end - item.begin;
       part.items.push_back(i);
     }
-    std::stable_sort(parts.begin(), parts.end(),
-                     [](const Part &a, const Part &b) {
-                       return a.items.size() < b.items.size();
-                     });
+    std::sort(parts.begin(), parts.end(), [](const Part &a, const Part &b) {
+      return std::make_pair(a.items.size(), a.begin) <
+             std::make_pair(b.items.size(), b.begin);
+    });
     return parts;
   }
 
@@ -389,8 +393,9 @@ private:
         continue;
       candidates.push_back(i);
     }
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [&](int32_t a, int32_t b) { return rank[a] > rank[b]; });
+    std::sort(candidates.begin(), candidates.end(), [&](int32_t a, int32_t b) {
+      return rank[a] != rank[b] ? rank[a] > rank[b] : isEarlier(a, b);
+    });
     // One of several that are alike will do.
     auto isLike = [&](int32_t a, int32_t b) {
       return items[a].begin == items[b].begin && items[a].end == items[b].end &&
