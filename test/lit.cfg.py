@@ -31,6 +31,6 @@ config.substitutions.append((r"%source_dir\b", config.espalier_source_dir))
 config.substitutions.append((r"%build_dir\b", config.espalier_build_dir))
 
 # Tools that a build may lack.
-for tool in ("espalier-compile", "espalier-interpret", "espalier-run"):
+for tool in ("espalier-compile", "espalier-interpret", "espalier-plan", "espalier-run"):
     if os.path.exists(os.path.join(config.espalier_tools_dir, tool)):
         config.available_features.add(tool)

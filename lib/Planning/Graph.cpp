@@ -11,8 +11,7 @@
 
 using namespace espalier::planning;
 
-std::vector<OperatorId>
-espalier::planning::producersOf(const Graph &graph) {
+std::vector<OperatorId> espalier::planning::producersOf(const Graph &graph) {
   std::vector<OperatorId> producers(graph.tensors.size(), -1);
   for (size_t op = 0; op < graph.operators.size(); ++op)
     for (TensorId output : graph.operators[op].outputs)
@@ -25,8 +24,7 @@ espalier::planning::consumersOf(const Graph &graph) {
   std::vector<std::vector<OperatorId>> consumers(graph.tensors.size());
   for (size_t op = 0; op < graph.operators.size(); ++op)
     for (TensorId input : graph.operators[op].inputs)
-      if (consumers[input].empty() ||
-          consumers[input].back() != OperatorId(op))
+      if (consumers[input].empty() || consumers[input].back() != OperatorId(op))
         consumers[input].push_back(OperatorId(op));
   return consumers;
 }
@@ -125,14 +123,16 @@ private:
       made[output] = true;
     }
     if (!op.inPlace.empty() && op.inPlace.size() != op.outputs.size())
-      fail("has " + std::to_string(op.outputs.size()) + " outputs, but says of " +
-           std::to_string(op.inPlace.size()) + " where they may lie");
+      fail("has " + std::to_string(op.outputs.size()) +
+           " outputs, but says of " + std::to_string(op.inPlace.size()) +
+           " where they may lie");
     for (int32_t input : op.inPlace)
       if (input < -1 || input >= int32_t(op.inputs.size()))
         fail("has no input number " + std::to_string(input));
     if (!op.updates.empty() && op.updates.size() != op.outputs.size())
-      fail("has " + std::to_string(op.outputs.size()) + " outputs, but says of " +
-           std::to_string(op.updates.size()) + " what they update");
+      fail("has " + std::to_string(op.outputs.size()) +
+           " outputs, but says of " + std::to_string(op.updates.size()) +
+           " what they update");
     for (size_t i = 0; i < op.updates.size() && problem.empty(); ++i) {
       TensorId parameter = op.updates[i];
       if (parameter == -1)

@@ -45,8 +45,9 @@ TEST(Graph, FindsWhatIsWrong) {
     spoil(graph);
     return checkGraph(graph);
   };
-  EXPECT_EQ(problem([](Graph &g) { std::swap(g.operators[0], g.operators[1]); }),
-            "operator 'halve' reads tensor 'y' before it is made");
+  EXPECT_EQ(
+      problem([](Graph &g) { std::swap(g.operators[0], g.operators[1]); }),
+      "operator 'halve' reads tensor 'y' before it is made");
   EXPECT_EQ(problem([](Graph &g) { g.operators[1].outputs = {1}; }),
             "operator 'halve' makes tensor 'y', which is there already");
   EXPECT_EQ(problem([](Graph &g) { g.operators.pop_back(); }),
