@@ -8,6 +8,7 @@
 #include "RunProblem.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace espalier::planning;
 
@@ -114,21 +115,33 @@ void RunProblem::makeRunners(const RecomputeOptions &options) {
       findTakeOvers(runner);
     runners.push_back(std::move(runner));
   }
-  // What reads a parameter cannot be run once that has its next value.
-  std::vector<RunnerId> updateOf(graph.tensors.size(), size());
-  for (RunnerId id = 0; id < size(); ++id) {
-    const Operator &op = graph.operators[runners[id].op];
-    for (size_t i = 0; i < op.outputs.size(); ++i)
-      if (TensorId parameter = updatedBy(op, i); parameter >= 0)
-        updateOf[parameter] = std::min(updateOf[parameter], id);
-  }
-  for (Runner &runner : runners)
-    for (TensorId input : graph.operators[runner.op].inputs)
-      runner.lastStage =
-          std::min(runner.lastStage, updateOf[graph.storageOf(input)]);
+  limitByUpdates();
   for (RunnerId id = 0; id < size(); ++id)
     if (runners[id].lastStage <= id)
       runners[id].lastStage = -1;
+}
+
+void RunProblem::limitByUpdates() {
+  // By tensor: the parameter whose value it is, and when that changes.
+  std::vector<TensorId> parameterOf(graph.tensors.size());
+  std::iota(parameterOf.begin(), parameterOf.end(), TensorId(0));
+  std::vector<std::vector<RunnerId>> updates(graph.tensors.size());
+  for (RunnerId id = 0; id < size(); ++id) {
+    const Operator &op = graph.operators[runners[id].op];
+    for (size_t i = 0; i < op.outputs.size(); ++i)
+      if (TensorId parameter = updatedBy(op, i); parameter >= 0) {
+        parameterOf[op.outputs[i]] = parameter;
+        updates[parameter].push_back(id);
+      }
+  }
+  for (RunnerId id = 0; id < size(); ++id)
+    for (TensorId input : graph.operators[runners[id].op].inputs) {
+      const std::vector<RunnerId> &of =
+          updates[parameterOf[graph.storageOf(input)]];
+      auto next = std::upper_bound(of.begin(), of.end(), id);
+      if (next != of.end())
+        runners[id].lastStage = std::min(runners[id].lastStage, *next);
+    }
 }
 
 void RunProblem::findTakeOvers(Runner &runner) {

@@ -71,6 +71,9 @@ private:
   void findViews();
   void makeValues();
   void makeRunners(const RecomputeOptions &options);
+  /// What reads a parameter cannot be run any more when that has its next
+  /// value.
+  void limitByUpdates();
   void findTakeOvers(Runner &runner);
 };
 

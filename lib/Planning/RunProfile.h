@@ -16,6 +16,7 @@
 #ifndef ESPALIER_LIB_PLANNING_RUNPROFILE_H
 #define ESPALIER_LIB_PLANNING_RUNPROFILE_H
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
