@@ -28,6 +28,9 @@ struct Device {
   /// Of the device's own memory.
   double bytesPerSecond = 0;
   double launchSeconds = 0;
+  /// What runs on it, e.g. "cpu" or "cuda". For people: planners decide nothing
+  /// by it.
+  std::string kind;
 };
 
 /// Between the device and the host, each way.

@@ -24,7 +24,16 @@
 // that a step starts runs beside the steps after it; before a step in which a
 // buffer's memory is another's (last + 1 at the earliest), the copy that reads
 // it has ended, and before a step that reads a prefetched buffer, the copy that
-// fills it. Whoever executes a plan waits for both, and for nothing else.
+// fills it; a copy to the device starts when the one that brought the same data
+// to the host has ended. Whoever executes a plan waits for these, and for
+// nothing else, so that a prefetched buffer is read, or stays to the plan's
+// end.
+//
+// At the start the device has the inputs and parameters that have a buffer
+// which no step makes; the host has the others. At the end every parameter is
+// again where it was, updated; an output is on the device, or was offloaded. An
+// update is written over the parameter's buffer (`sharesWith`), if the device
+// has one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_PLANNING_PLAN_H
@@ -53,7 +62,7 @@ struct Buffer {
   int64_t offset = -1;
   /// The buffer whose memory this one takes over (in place), or names (a view);
   /// it has the same offset, and may overlap with it in time at the step that
-  /// makes it, or, of a view, at all steps. -1: none.
+  /// makes it, or, of a view or an update, at all steps. -1: none.
   BufferId sharesWith = -1;
 };
 
@@ -78,8 +87,10 @@ struct Plan {
   std::vector<Step> steps;
   /// What the device must have: the highest end of a buffer or workspace.
   int64_t arenaBytes = 0;
-  /// The most that the host holds at a step of what was offloaded, and of
-  /// parameters, inputs and outputs that are not on the device throughout.
+  /// The most that the host holds at a step: parameters and inputs that the
+  /// device does not have at the start, at all steps; what is offloaded, from
+  /// that step to the last that prefetches it before it is offloaded again, or
+  /// to the end, if it is an output that the device no longer has then.
   int64_t hostBytes = 0;
 };
 
