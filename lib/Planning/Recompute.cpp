@@ -120,6 +120,10 @@ espalier::planning::planRecomputations(const Graph &graph,
   std::vector<std::vector<RunSchedule::Again>> known;
   std::vector<size_t> failed;
   for (size_t number : order) {
+    if (budgets[number] < problem.lowerBound()) {
+      failed.push_back(number);
+      continue;
+    }
     std::optional<std::vector<RunSchedule::Again>> again =
         search.find(budgets[number], known);
     if (!again) {
@@ -129,6 +133,9 @@ espalier::planning::planRecomputations(const Graph &graph,
     plans[number] = recomputationOf(problem, *again);
     known = {std::move(*again)};
   }
+  // What the smallest budget is, is asked only now.
+  if (!failed.empty())
+    search.findLowest();
   for (size_t number : failed)
     errors[number] =
         describeFailure(problem, budgets[number], search.lowestRuns());

@@ -406,17 +406,16 @@ void RunSearch::anneal(RunSchedule &schedule, int64_t changes, double heat) {
   log.clear();
 }
 
-std::optional<std::vector<RunSearch::Again>>
-RunSearch::find(int64_t budgetBytes,
-                const std::vector<std::vector<Again>> &known) {
+void RunSearch::begin(int64_t budgetBytes,
+                      const std::vector<std::vector<Again>> &known) {
   budget = budgetBytes;
   found = false;
   bestAgain.clear();
   state = 1;
   RunSchedule plain(problem);
   offer(plain);
-  if (found && bestAgain.empty())
-    return bestAgain;
+  if (found)
+    return;
   for (const std::vector<Again> &again : known)
     offer(RunSchedule(problem, again));
   trySegments();
@@ -435,34 +434,47 @@ RunSearch::find(int64_t budgetBytes,
       if (isLate())
         break;
     }
+  if (found)
+    return;
   // What comes nearest may be helped over the last step.
-  if (!found) {
-    RunSchedule schedule(problem, lowestAgain);
-    if (problem.size() <= greedyLimit)
-      reduce(schedule, 1);
-    else
-      reduceQuickly(schedule);
-    offer(schedule);
-  }
-  if (!found)
-    return std::nullopt;
-  {
-    RunSchedule schedule(problem, bestAgain);
-    tidy(schedule);
-    offer(schedule);
-  }
+  RunSchedule schedule(problem, lowestAgain);
+  if (problem.size() <= greedyLimit)
+    reduce(schedule, 1);
+  else
+    reduceQuickly(schedule);
+  offer(schedule);
+}
+
+void RunSearch::improve() {
   int64_t changes = options.changes;
   if (changes < 0)
-    changes = problem.size() <= greedyLimit ? 400000 : 0;
+    changes = problem.size() <= greedyLimit
+                  ? std::min<int64_t>(400000, 2000 * int64_t(problem.size()))
+                  : 0;
   constexpr int restarts = 4;
-  for (int i = 0; i < restarts && changes >= restarts; ++i) {
-    if (isLate())
-      break;
-    RunSchedule schedule(problem, bestAgain);
-    anneal(schedule, changes / restarts, i % 2 == 0 ? 1.0 : 0.2);
+  for (int i = 0; i <= restarts; ++i) {
     RunSchedule tidied(problem, bestAgain);
     tidy(tidied);
     offer(tidied);
+    if (isLate() || i == restarts || changes < restarts || bestAgain.empty())
+      return;
+    RunSchedule schedule(problem, bestAgain);
+    anneal(schedule, changes / restarts, i % 2 == 0 ? 1.0 : 0.2);
   }
+}
+
+std::optional<std::vector<RunSearch::Again>>
+RunSearch::find(int64_t budgetBytes,
+                const std::vector<std::vector<Again>> &known) {
+  begin(budgetBytes, known);
+  if (!found)
+    return std::nullopt;
+  improve();
   return bestAgain;
+}
+
+void RunSearch::findLowest() {
+  int64_t bound = problem.lowerBound();
+  if (lowest > bound)
+    begin(bound, {});
 }

@@ -35,8 +35,9 @@ public:
   std::optional<std::vector<Again>>
   find(int64_t budget, const std::vector<std::vector<Again>> &known);
 
-  /// Of the schedule with the lowest peak that any search met.
-  int64_t lowestPeak() const { return lowest; }
+  /// Looks for the lowest peak, whatever that costs.
+  void findLowest();
+  /// The schedule with the lowest peak that any search met.
   const std::vector<Again> &lowestRuns() const { return lowestAgain; }
 
 private:
@@ -64,6 +65,8 @@ private:
   /// Puts in the run, and others with it, of values that were over at `peak`.
   void insertWith(RunSchedule &schedule, Again run, With with, Key peak);
 
+  void begin(int64_t budget, const std::vector<std::vector<Again>> &known);
+  void improve();
   void trySegments();
   /// Lets go of values by their worth, roughly, until it fits.
   bool reduceQuickly(RunSchedule &schedule);

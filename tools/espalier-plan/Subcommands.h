@@ -20,6 +20,7 @@ class App;
 namespace espalier::plan {
 
 void addBuffers(CLI::App &app);
+void addRecompute(CLI::App &app);
 
 } // namespace espalier::plan
 

@@ -32,6 +32,7 @@ int main(int argc, char **argv) {
   app.set_version_flag("--version", ESPALIER_VERSION);
   app.require_subcommand(1);
   plan::addBuffers(app);
+  plan::addRecompute(app);
   try {
     app.parse(argc, argv);
     std::cout.flush();
