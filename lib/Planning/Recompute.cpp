@@ -7,6 +7,7 @@
 
 #include "espalier/Planning/Recompute.h"
 
+#include "RecomputationOf.h"
 #include "RunSearch.h"
 
 #include <algorithm>
@@ -14,10 +15,8 @@
 
 using namespace espalier::planning;
 
-namespace {
-
-Recomputation recomputationOf(const RunProblem &problem,
-                              const std::vector<RunSchedule::Again> &again) {
+Recomputation espalier::planning::recomputationOf(
+    const RunProblem &problem, const std::vector<RunSchedule::Again> &again) {
   RunSchedule schedule(problem, again);
   Recomputation result;
   result.sequence = problem.sequenceOf(schedule.runs());
@@ -40,6 +39,8 @@ Recomputation recomputationOf(const RunProblem &problem,
       result.peakRun = int64_t(i);
   return result;
 }
+
+namespace {
 
 /// Why there is no plan, and what there is one for.
 std::string describeFailure(const RunProblem &problem, int64_t budget,

@@ -113,12 +113,15 @@ void RunProblem::makeRunners(const RecomputeOptions &options) {
     }
     if (options.inPlace)
       findTakeOvers(runner);
+    hasTakeOvers |= !runner.takesOver.empty();
     runners.push_back(std::move(runner));
   }
   limitByUpdates();
-  for (RunnerId id = 0; id < size(); ++id)
+  for (RunnerId id = 0; id < size(); ++id) {
+    runners[id].lastStage = std::min(runners[id].lastStage, size());
     if (runners[id].lastStage <= id)
       runners[id].lastStage = -1;
+  }
 }
 
 void RunProblem::limitByUpdates() {

@@ -66,6 +66,7 @@ struct RunProblem {
   /// By operator: whether it makes nothing but names.
   std::vector<bool> isView;
   int64_t fixedBytes = 0;
+  bool hasTakeOvers = false;
 
 private:
   void findViews();

@@ -11,25 +11,29 @@
 
 using namespace espalier::planning;
 
-void RunProfile::findMost(Block &block) {
-  int64_t most = INT64_MIN;
-  for (int64_t bytes : block.bytes)
-    most = std::max(most, bytes);
-  block.most = most;
+void RunProfile::findMost(size_t number) {
+  int64_t highest = INT64_MIN;
+  for (int64_t bytes : blocks[number].bytes)
+    highest = std::max(highest, bytes);
+  most[number] = highest;
 }
 
 void RunProfile::assign(const std::vector<Run> &runs) {
   blocks.clear();
   firsts.clear();
+  added.clear();
+  most.clear();
   for (size_t from = 0; from < runs.size(); from += blockSize) {
     Block block;
     for (size_t i = from; i < std::min(from + blockSize, runs.size()); ++i) {
       block.keys.push_back(runs[i].key);
       block.bytes.push_back(runs[i].bytes);
     }
-    findMost(block);
     firsts.push_back(block.keys.front());
     blocks.push_back(std::move(block));
+    added.push_back(0);
+    most.push_back(0);
+    findMost(blocks.size() - 1);
   }
 }
 
@@ -42,103 +46,122 @@ void RunProfile::insert(Key key, int64_t bytes) {
   size_t number = blockOf(key);
   Block &block = blocks[number];
   auto at = std::lower_bound(block.keys.begin(), block.keys.end(), key);
-  size_t index = size_t(at - block.keys.begin());
+  long index = at - block.keys.begin();
   block.keys.insert(at, key);
-  block.bytes.insert(block.bytes.begin() + long(index), bytes - block.added);
-  block.most = std::max(block.most, bytes - block.added);
+  block.bytes.insert(block.bytes.begin() + index, bytes - added[number]);
+  most[number] = std::max(most[number], bytes - added[number]);
   firsts[number] = block.keys.front();
   if (block.keys.size() < 2 * blockSize)
     return;
   Block second;
-  second.added = block.added;
   second.keys.assign(block.keys.begin() + blockSize, block.keys.end());
   second.bytes.assign(block.bytes.begin() + blockSize, block.bytes.end());
   block.keys.resize(blockSize);
   block.bytes.resize(blockSize);
-  findMost(block);
-  findMost(second);
-  firsts.insert(firsts.begin() + long(number) + 1, second.keys.front());
-  blocks.insert(blocks.begin() + long(number) + 1, std::move(second));
+  long next = long(number) + 1;
+  firsts.insert(firsts.begin() + next, second.keys.front());
+  added.insert(added.begin() + next, added[number]);
+  most.insert(most.begin() + next, 0);
+  blocks.insert(blocks.begin() + next, std::move(second));
+  findMost(number);
+  findMost(number + 1);
 }
 
 void RunProfile::erase(Key key) {
   size_t number = blockOf(key);
   Block &block = blocks[number];
   auto at = std::lower_bound(block.keys.begin(), block.keys.end(), key);
-  size_t index = size_t(at - block.keys.begin());
-  int64_t bytes = block.bytes[index];
+  auto bytesAt = block.bytes.begin() + (at - block.keys.begin());
+  int64_t bytes = *bytesAt;
   block.keys.erase(at);
-  block.bytes.erase(block.bytes.begin() + long(index));
+  block.bytes.erase(bytesAt);
   if (block.keys.empty()) {
     blocks.erase(blocks.begin() + long(number));
     firsts.erase(firsts.begin() + long(number));
+    added.erase(added.begin() + long(number));
+    most.erase(most.begin() + long(number));
     return;
   }
   firsts[number] = block.keys.front();
-  if (bytes == block.most)
-    findMost(block);
+  if (bytes == most[number])
+    findMost(number);
+}
+
+void RunProfile::addPart(size_t number, size_t from, size_t to,
+                         int64_t bytes) {
+  std::vector<int64_t> &of = blocks[number].bytes;
+  int64_t highest = INT64_MIN;
+  for (size_t i = from; i < to; ++i) {
+    highest = std::max(highest, of[i]);
+    of[i] += bytes;
+  }
+  if (from == to)
+    return;
+  if (bytes > 0)
+    most[number] = std::max(most[number], highest + bytes);
+  else if (highest == most[number])
+    findMost(number);
 }
 
 void RunProfile::add(Key first, Key last, int64_t bytes) {
   if (bytes == 0 || first > last || blocks.empty())
     return;
-  for (size_t number = blockOf(first);
-       number < blocks.size() && firsts[number] <= last; ++number) {
-    Block &block = blocks[number];
-    if (first <= block.keys.front() && block.keys.back() <= last) {
-      block.added += bytes;
-      continue;
-    }
-    size_t from = size_t(std::lower_bound(block.keys.begin(), block.keys.end(),
-                                          first) -
-                         block.keys.begin());
-    size_t to = size_t(std::upper_bound(block.keys.begin(), block.keys.end(),
-                                        last) -
-                       block.keys.begin());
-    for (size_t i = from; i < to; ++i)
-      block.bytes[i] += bytes;
-    if (from < to)
-      findMost(block);
+  size_t from = blockOf(first);
+  size_t to = blockOf(last);
+  for (size_t number : {from, to}) {
+    const std::vector<Key> &keys = blocks[number].keys;
+    addPart(number,
+            size_t(std::lower_bound(keys.begin(), keys.end(), first) -
+                   keys.begin()),
+            size_t(std::upper_bound(keys.begin(), keys.end(), last) -
+                   keys.begin()),
+            bytes);
+    if (from == to)
+      return;
   }
+  for (size_t number = from + 1; number < to; ++number)
+    added[number] += bytes;
 }
 
-int64_t RunProfile::peakOf() const {
-  int64_t most = 0;
-  for (const Block &block : blocks)
-    most = std::max(most, block.most + block.added);
-  return most;
+int64_t RunProfile::peak() const {
+  int64_t highest = 0;
+  for (size_t number = 0; number < blocks.size(); ++number)
+    highest = std::max(highest, most[number] + added[number]);
+  return highest;
 }
 
 RunProfile::Run RunProfile::peakRun() const {
-  int64_t most = peakOf();
-  for (const Block &block : blocks)
-    if (block.most + block.added == most)
-      for (size_t i = 0; i < block.keys.size(); ++i)
-        if (block.bytes[i] + block.added == most)
-          return {block.keys[i], most};
-  return {-1, most};
+  int64_t highest = peak();
+  for (size_t number = 0; number < blocks.size(); ++number) {
+    if (most[number] + added[number] < highest)
+      continue;
+    const Block &block = blocks[number];
+    for (size_t i = 0; i < block.keys.size(); ++i)
+      if (block.bytes[i] == most[number])
+        return {block.keys[i], highest};
+  }
+  return {-1, highest};
 }
 
 int64_t RunProfile::peakIn(Key first, Key last) const {
-  int64_t most = 0;
+  int64_t highest = 0;
   if (first > last || blocks.empty())
-    return most;
-  for (size_t number = blockOf(first);
-       number < blocks.size() && firsts[number] <= last; ++number) {
-    const Block &block = blocks[number];
-    if (block.most + block.added <= most)
+    return highest;
+  size_t from = blockOf(first);
+  size_t to = blockOf(last);
+  for (size_t number = from; number <= to; ++number) {
+    if (most[number] + added[number] <= highest)
       continue;
-    if (first <= block.keys.front() && block.keys.back() <= last) {
-      most = block.most + block.added;
+    if (number > from && number < to) {
+      highest = most[number] + added[number];
       continue;
     }
-    size_t from = size_t(std::lower_bound(block.keys.begin(), block.keys.end(),
-                                          first) -
-                         block.keys.begin());
-    for (size_t i = from; i < block.keys.size() && block.keys[i] <= last; ++i)
-      most = std::max(most, block.bytes[i] + block.added);
+    const Block &block = blocks[number];
+    for (size_t i = 0; i < block.keys.size(); ++i)
+      if (block.keys[i] >= first && block.keys[i] <= last)
+        highest = std::max(highest, block.bytes[i] + added[number]);
   }
-  return most;
+  return highest;
 }
 
 RunProfile::Run RunProfile::before(Key key) const {
@@ -147,16 +170,16 @@ RunProfile::Run RunProfile::before(Key key) const {
   size_t index = size_t(std::lower_bound(block.keys.begin(), block.keys.end(),
                                          key) -
                         block.keys.begin());
-  return {block.keys[index - 1], block.bytes[index - 1] + block.added};
+  return {block.keys[index - 1], block.bytes[index - 1] + added[number]};
 }
 
 double RunProfile::excess(int64_t bytes) const {
   double excess = 0;
-  for (const Block &block : blocks) {
-    if (block.most + block.added <= bytes)
+  for (size_t number = 0; number < blocks.size(); ++number) {
+    if (most[number] + added[number] <= bytes)
       continue;
-    int64_t limit = bytes - block.added;
-    for (int64_t of : block.bytes)
+    int64_t limit = bytes - added[number];
+    for (int64_t of : blocks[number].bytes)
       if (of > limit)
         excess += double(of - limit);
   }
@@ -165,11 +188,12 @@ double RunProfile::excess(int64_t bytes) const {
 
 void RunProfile::rangeAbove(int64_t bytes, Key &first, Key &last) const {
   first = last = -1;
-  for (const Block &block : blocks) {
-    if (block.most + block.added <= bytes)
+  for (size_t number = 0; number < blocks.size(); ++number) {
+    if (most[number] + added[number] <= bytes)
       continue;
+    const Block &block = blocks[number];
     for (size_t i = 0; i < block.keys.size(); ++i) {
-      if (block.bytes[i] + block.added <= bytes)
+      if (block.bytes[i] + added[number] <= bytes)
         continue;
       if (first < 0)
         first = block.keys[i];

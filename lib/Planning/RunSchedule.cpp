@@ -13,7 +13,9 @@ using namespace espalier::planning;
 
 RunSchedule::RunSchedule(const RunProblem &problem,
                          const std::vector<Again> &again)
-    : problem(&problem), size(std::max<Key>(1, problem.size())) {
+    : problem(&problem) {
+  while ((RunnerId(1) << shift) < problem.size())
+    ++shift;
   for (RunnerId runner = 0; runner < problem.size(); ++runner)
     stages.push_back({runner});
   for (Again run : again)
@@ -81,7 +83,7 @@ RunSchedule::Key RunSchedule::lastRead(ValueId value, Key from, Key to) const {
   for (size_t i = of.readers.size(); i-- > 0;) {
     const std::vector<RunnerId> &read = stages[of.readers[i]];
     for (size_t j = read.size(); j-- > 0;) {
-      Key key = Key(read[j]) * size + of.readers[i];
+      Key key = keyOf(read[j], of.readers[i]);
       if (key >= to)
         continue;
       last = std::max(last, key);
@@ -96,7 +98,7 @@ RunSchedule::Key RunSchedule::nextRead(ValueId value, Key from, Key to) const {
   Key next = to;
   for (RunnerId reader : of.readers)
     for (RunnerId stage : stages[reader]) {
-      Key key = Key(stage) * size + reader;
+      Key key = keyOf(stage, reader);
       if (key <= from)
         continue;
       next = std::min(next, key);
@@ -112,10 +114,9 @@ RunSchedule::Key RunSchedule::lastMoment(ValueId value, Key from,
   Key last = lastRead(value, from, to);
   if (last < 0)
     return from;
-  if (last < end()) {
+  if (problem->hasTakeOvers && last < end()) {
     const RunProblem::Runner &reader = problem->runners[runnerOf(last)];
-    if (!reader.takesOver.empty() &&
-        std::find(reader.takesOver.begin(), reader.takesOver.end(), value) !=
+    if (std::find(reader.takesOver.begin(), reader.takesOver.end(), value) !=
             reader.takesOver.end())
       return last - 1;
   }
@@ -128,7 +129,7 @@ RunSchedule::Stay RunSchedule::stayAt(ValueId value, Key at) const {
   Stay stay;
   stay.until = end();
   for (size_t i = made.size(); i-- > 0;) {
-    Key key = Key(made[i]) * size + maker;
+    Key key = keyOf(made[i], maker);
     if (key < at) {
       stay.made = key;
       stay.last = lastMoment(value, stay.made, stay.until);
@@ -228,6 +229,26 @@ void RunSchedule::erase(Again run) {
     profile.add(was + 1, std::min(last, key - 1), bytes);
     profile.add(std::max(last + 1, key), wasAgain, -bytes);
   }
+}
+
+bool RunSchedule::mayErase(Again run, int64_t budget) const {
+  const RunProblem::Runner &runner = problem->runners[run.runner];
+  Key key = keyOf(run);
+  // At best, what is read is free as soon as the run before is over.
+  int64_t freed = 0;
+  for (ValueId value : runner.reads)
+    if (stayAt(value, key).last >= key - 1)
+      freed += problem->values[value].bytes;
+  for (ValueId value : runner.makes) {
+    if (stayAt(value, key + 1).last == key)
+      continue;
+    Key last = stayAt(value, key).last;
+    if (profile.peakIn(last + 1, key - 1) + problem->values[value].bytes -
+            freed >
+        budget)
+      return false;
+  }
+  return true;
 }
 
 std::vector<RunnerId> RunSchedule::runs() const {

@@ -44,16 +44,21 @@ public:
   /// The run is there.
   void erase(Again run);
   bool has(Again run) const;
+  /// False if the peak is surely above `budget` without the run, which is
+  /// there. Costs less than to try.
+  bool mayErase(Again run, int64_t budget) const;
   bool isAllowed(Again run) const {
     return run.stage > run.runner &&
            run.stage <= problem->runners[run.runner].lastStage;
   }
 
-  Key keyOf(Again run) const { return Key(run.stage) * size + run.runner; }
-  RunnerId stageOf(Key key) const { return RunnerId(key / size); }
-  RunnerId runnerOf(Key key) const { return RunnerId(key % size); }
+  Key keyOf(Again run) const { return keyOf(run.stage, run.runner); }
+  RunnerId stageOf(Key key) const { return RunnerId(key >> shift); }
+  RunnerId runnerOf(Key key) const {
+    return RunnerId(key & ((Key(1) << shift) - 1));
+  }
   /// After all runs: when the outputs are taken.
-  Key end() const { return Key(size + 1) * size; }
+  Key end() const { return Key(problem->size() + 1) << shift; }
 
   int64_t peak() const { return profile.peak(); }
   const RunProfile &getProfile() const { return profile; }
@@ -80,6 +85,9 @@ public:
   Key nextRead(ValueId value, Key from, Key to) const;
 
 private:
+  Key keyOf(RunnerId stage, RunnerId runner) const {
+    return Key(stage) << shift | runner;
+  }
   Key lastRead(ValueId value, Key from, Key to) const;
   /// When what was made at `from` is live for the last time.
   Key lastMoment(ValueId value, Key from, Key to) const;
@@ -88,7 +96,8 @@ private:
   void buildProfile();
 
   const RunProblem *problem;
-  Key size;
+  /// Of a stage in a key.
+  int shift = 1;
   /// By runner: its stages, ascending; its own is the first.
   std::vector<std::vector<RunnerId>> stages;
   /// By runner and number of a stage: where it is in `again`.

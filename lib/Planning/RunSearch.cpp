@@ -272,6 +272,8 @@ void RunSearch::tidy(RunSchedule &schedule) {
     });
     int64_t limit = std::max(budget, schedule.peak());
     for (Again run : runs) {
+      if (!schedule.mayErase(run, limit))
+        continue;
       schedule.erase(run);
       if (schedule.peak() <= limit)
         changed = true;
@@ -333,6 +335,8 @@ bool RunSearch::repair(RunSchedule &schedule) {
 void RunSearch::eraseSome(RunSchedule &schedule, size_t tries) {
   for (size_t i = 0; i < tries && !schedule.runsAgain().empty(); ++i) {
     Again run = schedule.runsAgain()[randomBelow(schedule.runsAgain().size())];
+    if (!schedule.mayErase(run, budget))
+      continue;
     erase(schedule, run);
     if (schedule.peak() > budget)
       undo(schedule, log.size() - 1);
