@@ -99,31 +99,47 @@ private:
     }
   }
 
+  /// Of used[first .. last), whose ends are `ends`: the ends at which something
+  /// has started since the end before. Just before those the most buffers are
+  /// needed; all other times need only some of the same, and no more care.
+  std::vector<int64_t> fullTimes(size_t first, size_t last,
+                                 const std::vector<int64_t> &ends) const {
+    std::vector<int64_t> times;
+    for (int64_t end : ends) {
+      size_t started = first;
+      while (first < last && buffers[used[first]].lower < end)
+        ++first;
+      if (first != started)
+        times.push_back(end);
+    }
+    return times;
+  }
+
   /// The part that starts with used[first]: up to a time at which no buffer is
   /// needed. Where the next part starts.
   size_t assignPart(size_t first) {
     size_t last = first;
     int64_t end = buffers[used[first]].upper;
-    std::vector<int64_t> times;
+    std::vector<int64_t> ends;
     for (; last < used.size() && buffers[used[last]].lower < end; ++last) {
-      const BufferInterval &buffer = buffers[used[last]];
-      end = std::max(end, buffer.upper);
-      times.push_back(buffer.lower);
-      times.push_back(buffer.upper);
+      end = std::max(end, buffers[used[last]].upper);
+      ends.push_back(buffers[used[last]].upper);
     }
-    std::sort(times.begin(), times.end());
-    times.erase(std::unique(times.begin(), times.end()), times.end());
-    auto numberOf = [&](int64_t time) {
-      return int32_t(std::lower_bound(times.begin(), times.end(), time) -
+    std::sort(ends.begin(), ends.end());
+    std::vector<int64_t> times = fullTimes(first, last, ends);
+    // The number of the first of `times` that is after `time`.
+    auto numberAfter = [&](int64_t time) {
+      return int32_t(std::upper_bound(times.begin(), times.end(), time) -
                      times.begin());
     };
 
     PackingProblem problem;
-    problem.times = int32_t(times.size()) - 1;
+    problem.times = int32_t(times.size());
     for (size_t at = first; at < last; ++at) {
       const BufferInterval &buffer = buffers[used[at]];
-      problem.items.push_back({numberOf(buffer.lower), numberOf(buffer.upper),
-                               roundedSize(used[at]), buffer.alignment});
+      problem.items.push_back({numberAfter(buffer.lower),
+                               numberAfter(buffer.upper), roundedSize(used[at]),
+                               buffer.alignment});
     }
     Packing packing = pack(problem);
     for (size_t at = first; at < last; ++at)
@@ -133,6 +149,7 @@ private:
   }
 
   Packing pack(const PackingProblem &problem);
+  void search(const PackingProblem &problem, Packing &best);
 
   const std::vector<BufferInterval> &buffers;
   const AssignBuffersOptions &options;
@@ -151,18 +168,60 @@ Packing Assigner::pack(const PackingProblem &problem) {
       ranks.push_back(rank(double(item.end - item.begin), double(item.size)));
     return ranks;
   };
-  Packing best;
-  for (const std::vector<double> &rank :
-       {rankBy([](double times, double) { return times; }),
-        rankBy([](double times, double size) { return times * size; }),
-        rankBy([](double, double size) { return size; })}) {
-    Packing packing = packFromBelow(problem, rank);
-    if (best.offsets.empty() || packing.peak < best.peak)
-      best = std::move(packing);
+  std::vector<double> byTimes =
+      rankBy([](double times, double) { return times; });
+  std::vector<double> byArea =
+      rankBy([](double times, double size) { return times * size; });
+  std::vector<double> bySize = rankBy([](double, double size) { return size; });
+
+  Packing best = packFromBelow(problem, byTimes);
+  for (const std::vector<double> *rank : {&byArea, &bySize}) {
     if (best.peak <= goal)
       break;
+    Packing packing = packFromBelow(problem, *rank);
+    if (packing.peak < best.peak)
+      best = std::move(packing);
   }
+  constexpr int rounds = 16;
+  for (std::vector<double> *rank : {&byTimes, &byArea})
+    packAgain(problem, std::move(*rank), goal, rounds, budget, best);
+  if (best.peak > goal)
+    search(problem, best);
   return best;
+}
+
+/// Looks for the goal, with half of the steps if there is a second choice:
+/// then, without a capacity, for what is best between the two.
+void Assigner::search(const PackingProblem &problem, Packing &best) {
+  int64_t unit = 0;
+  for (const PackedItem &item : problem.items) {
+    unit = std::gcd(unit, item.size);
+    if (item.alignment != 1)
+      unit = std::gcd(unit, item.alignment);
+  }
+  // Pushed down, all packings have heights that are multiples of `unit`.
+  int64_t least = goal / unit;
+  auto look = [&](int64_t height, int64_t steps) {
+    Packing packing;
+    SearchOutcome outcome =
+        searchPacking(problem, height * unit, steps, budget, packing);
+    if (outcome == SearchOutcome::found)
+      best = std::move(packing);
+    return outcome;
+  };
+  if (options.capacity >= result.lowerBound) {
+    look(least, budget.stepsLeft());
+    return;
+  }
+  if (look(least, budget.stepsLeft() / 2) == SearchOutcome::found)
+    return;
+  for (int64_t low = least + 1; low * unit < best.peak && budget.left();) {
+    int64_t middle = low + (best.peak / unit - low) / 2;
+    if (middle * unit >= best.peak)
+      break;
+    if (look(middle, budget.stepsLeft() / 4) != SearchOutcome::found)
+      low = middle + 1;
+  }
 }
 } // namespace
 

@@ -19,10 +19,9 @@ static std::optional<double> unitOf(std::string_view name) {
     double bytes;
   };
   static constexpr Unit units[] = {
-      {"", 1},           {"B", 1},           {"kB", 1e3},
-      {"KB", 1e3},       {"MB", 1e6},        {"GB", 1e9},
-      {"TB", 1e12},      {"KiB", 0x1p10},    {"MiB", 0x1p20},
-      {"GiB", 0x1p30},   {"TiB", 0x1p40},
+      {"", 1},         {"B", 1},        {"kB", 1e3},     {"KB", 1e3},
+      {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},    {"KiB", 0x1p10},
+      {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
   };
   for (const Unit &unit : units)
     if (unit.name == name)

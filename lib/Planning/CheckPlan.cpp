@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Two sweeps over the steps. The first follows values: which tensor's data lies
-// at each address, and which the host has. The second follows rectangles of time
-// and address. Either finds most mistakes; a value that is overwritten although
-// no buffers overlap, or two that overlap although nobody reads the loser, is
-// found by one of them only.
+// at each address, and which the host has. The second follows rectangles of
+// time and address. Either finds most mistakes; a value that is overwritten
+// although no buffers overlap, or two that overlap although nobody reads the
+// loser, is found by one of them only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -275,8 +275,9 @@ private:
       if (!isGiven(buffer.tensor))
         return fail(bufferName(BufferId(b)) + " is made by no step");
       if (buffer.first != 0)
-        return fail(bufferName(BufferId(b)) + " is made by no step, and is "
-                                              "there only from step " +
+        return fail(bufferName(BufferId(b)) +
+                    " is made by no step, and is "
+                    "there only from step " +
                     std::to_string(buffer.first));
       if (buffer.sharesWith >= 0)
         return fail(bufferName(BufferId(b)) +
@@ -405,9 +406,8 @@ private:
     BufferId shared = buffer.sharesWith;
     if (shared >= 0) {
       if (shared == output || madeAt[shared] >= int32_t(s))
-        return failAt(s, "makes " + bufferName(output) +
-                             " in the memory of " + bufferName(shared) +
-                             ", which is not there yet");
+        return failAt(s, "makes " + bufferName(output) + " in the memory of " +
+                             bufferName(shared) + ", which is not there yet");
       const Buffer &other = plan.buffers[shared];
       if (buffer.offset != other.offset || buffer.bytes > other.bytes)
         return failAt(s, "makes " + bufferName(output) + " at " +
@@ -416,9 +416,8 @@ private:
                              ", which is at " +
                              rangeName(other.offset, endOf(other)));
       if (int32_t(s) > other.last)
-        return failAt(s, "makes " + bufferName(output) +
-                             " in the memory of " + bufferName(shared) +
-                             ", which is there to step " +
+        return failAt(s, "makes " + bufferName(output) + " in the memory of " +
+                             bufferName(shared) + ", which is there to step " +
                              std::to_string(other.last));
     }
 
@@ -512,8 +511,8 @@ private:
     TensorId slot = slotOf[plan.buffers[output].tensor];
     TensorId value = valueOf(output);
     if (hostHas[slot] != value)
-      return failAt(s, "fetches " + bufferName(output) +
-                           ", and the host has " + tensorName(hostHas[slot]));
+      return failAt(s, "fetches " + bufferName(output) + ", and the host has " +
+                           tensorName(hostHas[slot]));
     fetchedAt[slot] = int32_t(s);
     begin(output);
   }
@@ -536,8 +535,7 @@ private:
 
   void endStay(TensorId slot) {
     if (offloadedAt[slot] >= 0 && !isHostHome(slot))
-      holdOnHost(offloadedAt[slot], fetchedAt[slot],
-                 graph.tensors[slot].bytes);
+      holdOnHost(offloadedAt[slot], fetchedAt[slot], graph.tensors[slot].bytes);
     offloadedAt[slot] = -1;
   }
 
@@ -662,17 +660,15 @@ private:
             !takeOver(s, occupants, buffer, groupOf[takesOver[group]],
                       leftovers))
           return;
-        auto overlap =
-            findOverlap(occupants, buffer.offset, endOf(buffer));
+        auto overlap = findOverlap(occupants, buffer.offset, endOf(buffer));
         if (overlap != occupants.end())
-          return failAt(s, "makes " + bufferName(group) + " at " +
-                               rangeName(buffer.offset, endOf(buffer)) +
-                               ", and " + bufferName(overlap->second.group) +
-                               " is at " +
-                               rangeName(overlap->first, overlap->second.end) +
-                               " to step " +
-                               std::to_string(
-                                   groupLast[overlap->second.group]));
+          return failAt(s,
+                        "makes " + bufferName(group) + " at " +
+                            rangeName(buffer.offset, endOf(buffer)) + ", and " +
+                            bufferName(overlap->second.group) + " is at " +
+                            rangeName(overlap->first, overlap->second.end) +
+                            " to step " +
+                            std::to_string(groupLast[overlap->second.group]));
         occupants[buffer.offset] = {endOf(buffer), group};
       }
       const Step &step = plan.steps[s];

@@ -176,8 +176,7 @@ void JsonObject::readBytes(const char *key, int64_t &result, bool required) {
   else if (member->is_string())
     bytes = parseByteSize(member->get_ref<const std::string &>());
   if (!bytes || *bytes < 0)
-    return failToBe(key, *member,
-                    "a size such as 12884901888 or \"12GiB\"");
+    return failToBe(key, *member, "a size such as 12884901888 or \"12GiB\"");
   result = *bytes;
 }
 

@@ -27,8 +27,8 @@ static const json *takeOnly(JsonObject &root, const char *key,
     return nullptr;
   }
   if (list->size() != 1) {
-    root.fail(key, "has " + std::to_string(list->size()) + " entries, not 1: " +
-                       why);
+    root.fail(key, "has " + std::to_string(list->size()) +
+                       " entries, not 1: " + why);
     return nullptr;
   }
   return &list->front();
@@ -40,8 +40,7 @@ static void requirePositive(JsonObject &object, const char *key,
     object.fail(key, "is not above 0");
 }
 
-static void requireSeconds(JsonObject &object, const char *key,
-                           double number) {
+static void requireSeconds(JsonObject &object, const char *key, double number) {
   if (!(std::isfinite(number) && number >= 0))
     object.fail(key, "is below 0");
 }
@@ -82,8 +81,8 @@ static void readLink(const json &value, const std::string &deviceName,
   object.finish();
 }
 
-std::optional<Machine>
-espalier::planning::parseMachine(std::string_view text, std::string &error) {
+std::optional<Machine> espalier::planning::parseMachine(std::string_view text,
+                                                        std::string &error) {
   error.clear();
   json parsed;
   try {
@@ -139,11 +138,10 @@ std::string espalier::planning::printMachine(const Machine &machine) {
                        {"bytes_per_second", machine.link.bytesPerSecond},
                        {"latency_seconds", machine.link.latencySeconds},
                        {"duplex", machine.link.fullDuplex ? "full" : "half"}};
-  ordered_json root = {
-      {"name", machine.name},
-      {"devices", ordered_json::array({std::move(device)})},
-      {"links", ordered_json::array({std::move(link)})},
-      {"host", {{"memory", machine.hostMemoryBytes}}}};
+  ordered_json root = {{"name", machine.name},
+                       {"devices", ordered_json::array({std::move(device)})},
+                       {"links", ordered_json::array({std::move(link)})},
+                       {"host", {{"memory", machine.hostMemoryBytes}}}};
   return root.dump(2, ' ', false, ordered_json::error_handler_t::replace) +
          '\n';
 }

@@ -85,6 +85,19 @@ inline int64_t alignUp(int64_t offset, int64_t alignment) {
 Packing packFromBelow(const PackingProblem &problem,
                       const std::vector<double> &rank);
 
+/// Packs from below again, up to `rounds` times, with what was above `goal`
+/// ranked higher each time. Keeps the best.
+void packAgain(const PackingProblem &problem, std::vector<double> rank,
+               int64_t goal, int rounds, SearchBudget &budget, Packing &best);
+
+enum class SearchOutcome : uint8_t { found, impossible, gaveUp };
+
+/// Looks for a packing no higher than `capacity`. It gives up after `steps`, or
+/// when the budget is used up, or at once if that could not be enough.
+SearchOutcome searchPacking(const PackingProblem &problem, int64_t capacity,
+                            int64_t steps, SearchBudget &budget,
+                            Packing &packing);
+
 } // namespace espalier::planning
 
 #endif // ESPALIER_LIB_PLANNING_PACKING_H

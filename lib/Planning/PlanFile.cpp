@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Plans of deep networks have a million entries, so that neither side builds the
-// whole document: entries are written straight into the text, and are taken out
-// of the parser's hands one by one.
+// Plans of deep networks have a million entries, so that neither side builds
+// the whole document: entries are written straight into the text, and are taken
+// out of the parser's hands one by one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,8 +62,7 @@ static void readAlgorithms(JsonObject &object, Operator &op,
   }
 }
 
-static void readOperator(JsonObject &object, Operator &op,
-                         std::string &error) {
+static void readOperator(JsonObject &object, Operator &op, std::string &error) {
   object.read("name", op.name);
   object.read("kind", op.kind, /*required=*/false);
   object.read("inputs", op.inputs, /*required=*/false);
@@ -108,11 +107,11 @@ public:
   void read(std::string_view text) {
     json root;
     try {
-      root = json::parse(text.begin(), text.end(),
-                         [this](int depth, json::parse_event_t event,
-                                json &value) {
-                           return onEvent(depth, event, value);
-                         });
+      root = json::parse(
+          text.begin(), text.end(),
+          [this](int depth, json::parse_event_t event, json &value) {
+            return onEvent(depth, event, value);
+          });
     } catch (const json::exception &exception) {
       // What an entry has wrong comes before what the text has wrong after it.
       if (error.empty())
@@ -144,18 +143,16 @@ private:
   /// Whether `value` is an entry of a list, and is read now.
   bool takeEntry(const json &value) {
     if (section == "tensors")
-      readEntry(value, file.graph.tensors, [](JsonObject &object, Tensor &t) {
-        readTensor(object, t);
-      });
+      readEntry(value, file.graph.tensors,
+                [](JsonObject &object, Tensor &t) { readTensor(object, t); });
     else if (section == "operators")
       readEntry(value, file.graph.operators,
                 [this](JsonObject &object, Operator &op) {
                   readOperator(object, op, error);
                 });
     else if (section == "buffers")
-      readEntry(value, file.plan.buffers, [](JsonObject &object, Buffer &b) {
-        readBuffer(object, b);
-      });
+      readEntry(value, file.plan.buffers,
+                [](JsonObject &object, Buffer &b) { readBuffer(object, b); });
     else if (section == "steps")
       readEntry(value, file.plan.steps,
                 [](JsonObject &object, Step &s) { readStep(object, s); });
@@ -179,10 +176,9 @@ private:
     int64_t version = 0;
     root.read("espalier_plan", version);
     if (error.empty() && version != fileVersion)
-      root.fail("espalier_plan",
-                "is version " + std::to_string(version) +
-                    ", and this program reads version " +
-                    std::to_string(fileVersion));
+      root.fail("espalier_plan", "is version " + std::to_string(version) +
+                                     ", and this program reads version " +
+                                     std::to_string(fileVersion));
     root.read("graph", file.graph.name, /*required=*/false);
     root.read("machine", file.machine, /*required=*/false);
     root.readBytes("budget", file.budgetBytes, /*required=*/false);
@@ -217,12 +213,11 @@ private:
     const Plan &plan = file.plan;
     for (size_t b = 0; b < plan.buffers.size(); ++b) {
       const Buffer &buffer = plan.buffers[b];
-      check("buffers", b, "tensor", buffer.tensor, 0,
-            file.graph.tensors.size(), "tensors");
+      check("buffers", b, "tensor", buffer.tensor, 0, file.graph.tensors.size(),
+            "tensors");
       check("buffers", b, "shares_with", buffer.sharesWith, -1,
             plan.buffers.size(), "buffers");
-      check("buffers", b, "first", buffer.first, 0, plan.steps.size(),
-            "steps");
+      check("buffers", b, "first", buffer.first, 0, plan.steps.size(), "steps");
       check("buffers", b, "last", buffer.last, 0, plan.steps.size(), "steps");
     }
     for (size_t s = 0; s < plan.steps.size(); ++s) {
@@ -233,8 +228,7 @@ private:
       for (BufferId buffer : step.inputs)
         check("steps", s, "inputs", buffer, 0, plan.buffers.size(), "buffers");
       for (BufferId buffer : step.outputs)
-        check("steps", s, "outputs", buffer, 0, plan.buffers.size(),
-              "buffers");
+        check("steps", s, "outputs", buffer, 0, plan.buffers.size(), "buffers");
     }
   }
 
@@ -391,10 +385,10 @@ private:
       text += json(string).dump();
     } catch (const json::exception &) {
       if (error.empty())
-        error = "the name " +
-                json(string).dump(-1, ' ', true,
-                                  json::error_handler_t::replace) +
-                " is not UTF-8";
+        error =
+            "the name " +
+            json(string).dump(-1, ' ', true, json::error_handler_t::replace) +
+            " is not UTF-8";
     }
   }
 
@@ -481,8 +475,8 @@ static void writeStep(PlanWriter &to, const Step &step) {
   to.endObject();
 }
 
-std::optional<std::string>
-espalier::planning::printPlan(const PlanFile &file, std::string &error) {
+std::optional<std::string> espalier::planning::printPlan(const PlanFile &file,
+                                                         std::string &error) {
   PlanWriter to;
   to.beginObject();
   to.newline();

@@ -49,12 +49,12 @@ TEST(Module, AbiVersion) {
   tables.model.magic = 1;
   expectFailure(&tables.model, ESPALIER_MALFORMED, "not the table");
   tables.model.magic = ESPALIER_ABI_MAGIC;
-  tables.model.abi_major = 3;
+  tables.model.abi_major = 4;
   expectFailure(&tables.model, ESPALIER_INCOMPATIBLE,
-                "compiled for ABI version 3.1, this runtime reads 2.0 to 2.1");
-  tables.model.abi_major = 2;
+                "compiled for ABI version 4.0, this runtime reads 3.0 to 3.0");
+  tables.model.abi_major = 3;
   tables.model.abi_minor = 9;
-  expectFailure(&tables.model, ESPALIER_INCOMPATIBLE, "2.9");
+  expectFailure(&tables.model, ESPALIER_INCOMPATIBLE, "3.9");
   tables.model.abi_minor = 0;
   tables.model.struct_size = 8;
   expectFailure(&tables.model, ESPALIER_INCOMPATIBLE, "ABI version");

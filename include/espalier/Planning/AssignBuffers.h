@@ -40,7 +40,7 @@ struct AssignBuffersOptions {
   /// Done as soon as the peak is no higher than this; -1: the lower the better.
   int64_t capacity = -1;
   /// How many steps the search may take. 0: only the fast packers.
-  int64_t searchSteps = 40000000;
+  int64_t searchSteps = 500000000;
   /// 0: none. The search ends early if it strikes, and what it had by then
   /// depends on the computer.
   double secondsLimit = 0;

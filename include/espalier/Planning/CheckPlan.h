@@ -39,8 +39,8 @@ struct CheckPlanOptions {
   int64_t hostMemoryBytes = -1;
 };
 
-/// What is wrong with the plan, and at which step; empty if nothing is. It takes
-/// O(n log n) of the plan's size.
+/// What is wrong with the plan, and at which step; empty if nothing is. It
+/// takes O(n log n) of the plan's size.
 std::string checkPlan(const Graph &graph, const Plan &plan,
                       const CheckPlanOptions &options = {});
 

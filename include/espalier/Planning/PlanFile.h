@@ -13,9 +13,8 @@
 //   "budget": 12884901888,
 //   "machine": "k40c",
 //   "arena_bytes": 9000, "host_bytes": 4096,
-//   "notes": ["conv1: winograd, 2.00 MiB; runner-up: direct, 1.4 times as slow"],
-//   "graph": "alexnet",
-//   "tensors": [
+//   "notes": ["conv1: winograd, 2.00 MiB; runner-up: direct, 1.4 times as
+//   slow"], "graph": "alexnet", "tensors": [
 //   {"name":"data","bytes":4096,"kind":"input"},
 //   ...
 //   ],
@@ -74,8 +73,8 @@ std::optional<PlanFile> parsePlan(std::string_view text, std::string &error);
 std::optional<PlanFile> readPlanFile(const std::string &path,
                                      std::string &error);
 
-/// What parsePlan() reads back as the same plan. None, and why, if a name is not
-/// UTF-8 or a cost not finite, which JSON has no words for.
+/// What parsePlan() reads back as the same plan. None, and why, if a name is
+/// not UTF-8 or a cost not finite, which JSON has no words for.
 std::optional<std::string> printPlan(const PlanFile &file, std::string &error);
 
 bool writePlanFile(const std::string &path, const PlanFile &file,

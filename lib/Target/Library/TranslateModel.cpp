@@ -146,7 +146,7 @@ private:
     return structure({string(entry.getSymName()), word(graphs.size()),
                       word(buffers.size()), word(weights.size()),
                       word(phases.size()), array(graphs), array(buffers),
-                      array(weights), array(phases)});
+                      array(weights), array(phases), null()});
   }
 
   /// First and last phase that touch each buffer.
@@ -193,7 +193,7 @@ private:
          word(lifetime.second), word(0),
          llvm::ConstantArray::get(llvm::ArrayType::get(i64, ESPALIER_MAX_RANK),
                                   shape),
-         number(row.getNumElements()), data});
+         number(row.getNumElements()), data, number(-1)});
   }
 
   static std::optional<uint32_t> getDtype(Type type) {
@@ -284,7 +284,7 @@ private:
     return structure({word(kind), word(operands.size()), array(operands),
                       string(text.str()), kernel ? kernel : null(),
                       word(weight), word(results), word(overEdges), word(0),
-                      number(flops), number(bytes)});
+                      number(flops), number(bytes), null()});
   }
 
   llvm::Constant *emitStep(Operation *op) {

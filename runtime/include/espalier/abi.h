@@ -29,6 +29,11 @@
  * Reductions (ESPALIER_STEP_SUM_ROWS and after) are the exception: they make
  * one value from all rows of a phase, and have phases of their own.
  *
+ * A layered network is an entry without graphs. Its steps work on whole
+ * tensors (rows ONE), each in a phase of its own, so that the lifetimes of
+ * buffers are those of the steps of a memory plan; espalier_plan has the rest
+ * of it.
+ *
  * Rules of change: tables are arrays of structs, so any change of a struct
  * raises the major version; new kinds, rows, accesses and element types, and a
  * meaning for a reserved word, which was 0 before, raise the minor version. A
@@ -50,8 +55,8 @@ extern "C" {
 #endif
 
 #define ESPALIER_ABI_MAGIC 0x4C505345u /* "ESPL" in memory */
-#define ESPALIER_ABI_MAJOR 2u
-#define ESPALIER_ABI_MINOR 1u
+#define ESPALIER_ABI_MAJOR 3u
+#define ESPALIER_ABI_MINOR 0u
 
 /* Element types. Their numbers are part of the ABI. */
 enum {
@@ -113,6 +118,9 @@ enum {
   /* Filled by the runtime: how many of the caller's vertices have this row, 1
    * where vertices are not shared. Rows VERTICES, one f32 or f64 each. */
   ESPALIER_BUFFER_MULTIPLICITY = 7,
+  /* In the host's memory, from `first_phase` to `last_phase`: what was
+   * offloaded. Rows ONE. Only OFFLOAD and PREFETCH touch it. */
+  ESPALIER_BUFFER_HOST = 8,
 };
 
 #define ESPALIER_MAX_RANK 4
@@ -134,6 +142,10 @@ typedef struct espalier_buffer_desc {
   /* Elements in one row; rows are contiguous, one after another. */
   int64_t row_elements;
   const void *data; /* ESPALIER_BUFFER_CONSTANT only */
+  /* Where the entry's plan has it in the device's memory, in bytes, a multiple
+   * of 64; of a HOST buffer, in the host's pool. -1: there is no plan, or it is
+   * not on the device. */
+  int64_t offset;
 } espalier_buffer_desc;
 
 /* How a step finds the buffer row for a row `r` that it runs over. */
@@ -253,7 +265,118 @@ enum {
    * vertices in the caller's order; zeros where it has none. */
   ESPALIER_STEP_SUM_VERTICES = 11,
   ESPALIER_STEP_MAX_VERTICES = 12,
+
+  /* Steps of layered networks, in phases over ONE that have no other step.
+   * Operands are whole buffers with rows ONE, of the shapes that their
+   * descriptions have. */
+
+  /* operands: as `layer` says. */
+  ESPALIER_STEP_LAYER = 13,
+  /* operands: a buffer on the device, one in the host's memory (HOST, OUTPUT,
+   * PARAMETER or STATE) of the same shape. Starts a copy, which runs beside the
+   * steps after it and has ended before the phase after `last_phase` of the
+   * first operand, and before what reads the second. */
+  ESPALIER_STEP_OFFLOAD = 14,
+  /* operands: a buffer in the host's memory (HOST, INPUT, PARAMETER, STATE or
+   * CONSTANT), one on the device. The copy has ended before the first step that
+   * reads the second. */
+  ESPALIER_STEP_PREFETCH = 15,
 };
+
+/* What a layer computes. Images are N x C x H x W; a weight is O x I x H x W,
+ * where I is the input's channels / groups. "d" is the adjoint of a layer's
+ * result. Written operands come last; they do not overlap with those that are
+ * read, but where in place is allowed. */
+enum {
+  /* input, weight, optionally bias (O), out.
+   * out[n,o,y,x] = bias[o] + sum over i, u, v of weight[o,i,u,v] *
+   *   input[n, g(o) I + i, y strides[0] + u dilations[0] - padding[0],
+   *         x strides[1] + v dilations[1] - padding[1]], 0 outside. */
+  ESPALIER_LAYER_CONV2D = 1,
+  /* d (as CONV2D's out), weight, out (as CONV2D's input): the adjoint of
+   * CONV2D's input. */
+  ESPALIER_LAYER_CONV2D_TRANSPOSE = 2,
+  /* input, d, out (as CONV2D's weight): the adjoint of CONV2D's weight. */
+  ESPALIER_LAYER_CONV2D_WEIGHT_ADJOINT = 3,
+  /* input, out. The maximum over the window; positions outside of the image do
+   * not count. NaN is larger than all. */
+  ESPALIER_LAYER_MAX_POOL2D = 4,
+  /* input, d, out. Each element of d goes to the first largest of its window,
+   * in row-major order. */
+  ESPALIER_LAYER_MAX_POOL2D_ADJOINT = 5,
+  /* input, out. The mean over the window, with ESPALIER_LAYER_COUNT_PADDING
+   * divided by the whole window's size, else by what of it lies in the image.
+   */
+  ESPALIER_LAYER_AVG_POOL2D = 6,
+  /* d, out. */
+  ESPALIER_LAYER_AVG_POOL2D_ADJOINT = 7,
+  /* input, scale, shift, out, mean, variance (the last five but out: C). By
+   * channel: (input - mean) / sqrt(variance + epsilon) * scale + shift, with
+   * the mean and the variance (divided by the count) of the batch. In place. */
+  ESPALIER_LAYER_BATCH_NORM = 8,
+  /* input, scale, shift, mean, variance, out. In place. */
+  ESPALIER_LAYER_BATCH_NORM_INFERENCE = 9,
+  /* input, scale, mean, variance, d, out (adjoint of the input), adjoint of
+   * scale, adjoint of shift. The adjoint of the input may be in place of d. */
+  ESPALIER_LAYER_BATCH_NORM_ADJOINT = 10,
+  /* input, out. out = input * (bias + alpha / size * s)^-beta, with s the sum
+   * of squares over `size` channels around. */
+  ESPALIER_LAYER_LRN = 11,
+  /* input, d, out. In place of d. */
+  ESPALIER_LAYER_LRN_ADJOINT = 12,
+  /* input (rank 2 or more), out (C): the sum over all but dimension 1. */
+  ESPALIER_LAYER_SUM_CHANNELS = 13,
+  /* input, out: `padding` elements of `value` around each image. */
+  ESPALIER_LAYER_PAD = 14,
+  /* Any number of inputs, out: side by side along dimension `axis`. */
+  ESPALIER_LAYER_CONCAT = 15,
+  /* input, out: the part of the input that begins at `offsets`. */
+  ESPALIER_LAYER_SLICE = 16,
+  /* a (M x K, or K x M with TRANSPOSE_A), b (K x N, or N x K with TRANSPOSE_B),
+   * out (M x N). */
+  ESPALIER_LAYER_MATMUL = 17,
+};
+
+/* Flags of layers. */
+enum {
+  ESPALIER_LAYER_COUNT_PADDING = 1u,
+  ESPALIER_LAYER_TRANSPOSE_A = 2u,
+  ESPALIER_LAYER_TRANSPOSE_B = 4u,
+  /* CONV2D_WEIGHT_ADJOINT, SUM_CHANNELS, MATMUL: what they compute is added to
+   * what is in `out`. */
+  ESPALIER_LAYER_ACCUMULATE = 8u,
+};
+
+/* How a convolution is computed. */
+enum {
+  /* Needs no workspace. */
+  ESPALIER_ALGORITHM_DIRECT = 0,
+  /* A matrix product per image, of patches that are copied to a workspace of
+   * C/groups * window height * width * output height * width elements. */
+  ESPALIER_ALGORITHM_PATCHES = 1,
+};
+
+typedef struct espalier_layer {
+  uint32_t kind;      /* ESPALIER_LAYER_* */
+  uint32_t flags;     /* ESPALIER_LAYER_COUNT_PADDING, ... ored together */
+  uint32_t algorithm; /* ESPALIER_ALGORITHM_* */
+  uint32_t axis;
+  int64_t window[2]; /* height, width; of pools */
+  int64_t strides[2];
+  int64_t dilations[2];
+  int64_t padding[4]; /* top, left, bottom, right */
+  int64_t offsets[ESPALIER_MAX_RANK];
+  int64_t groups;
+  int64_t size; /* LRN */
+  double epsilon;
+  double alpha;
+  double beta;
+  double bias;
+  double value; /* PAD */
+  /* Of the algorithm, and where the entry's plan has it; -1: there is none. */
+  int64_t workspace_bytes;
+  int64_t workspace_offset;
+} espalier_layer;
 
 typedef struct espalier_step {
   uint32_t kind; /* ESPALIER_STEP_* */
@@ -267,10 +390,15 @@ typedef struct espalier_step {
   /* Not 0: it runs over the edges to the children of its phase's rows, instead
    * of over these rows (COPY, MATMUL and KERNEL only). */
   uint32_t over_edges;
-  uint32_t reserved;
-  /* Cost of one row, or one edge, for scheduling and reports. */
+  /* KERNEL in a phase over ONE. Not 0: the kernel runs over this many rows of
+   * buffers with rows ONE. Row r of a ROW operand is at column + r * elements;
+   * a SHARED operand is the same for all. */
+  uint32_t batch_rows;
+  /* Cost of one row, or one edge, for scheduling and reports; of a LAYER, and
+   * of a kernel with batch_rows, of the whole. */
   int64_t flops_per_row;
   int64_t bytes_per_row;
+  const espalier_layer *layer; /* ESPALIER_STEP_LAYER only */
 } espalier_step;
 
 typedef struct espalier_phase {
@@ -335,6 +463,22 @@ typedef struct espalier_graph_desc {
   const char *type_field;
 } espalier_graph_desc;
 
+/* The memory plan of a layered network. A buffer with an offset belongs to the
+ * device's memory from its `first_phase` to its `last_phase`; PARAMETER, STATE,
+ * INPUT, OUTPUT and CONSTANT buffers with an offset, during the whole run.
+ * Those without are in the host's memory, and only OFFLOAD and PREFETCH touch
+ * them. */
+typedef struct espalier_plan {
+  /* What the device must have, all buffers and workspaces. */
+  int64_t device_bytes;
+  /* The size of the host's pool, which HOST buffers lie in. */
+  int64_t host_bytes;
+  /* What the planner was given; 0: no limit. */
+  int64_t budget_bytes;
+  /* The machine that it was made for, "" if none. */
+  const char *machine;
+} espalier_plan;
+
 typedef struct espalier_entry {
   const char *name;
   uint32_t graph_count;
@@ -347,6 +491,8 @@ typedef struct espalier_entry {
   const espalier_buffer_desc *buffers;
   const espalier_weight *weights;
   const espalier_phase *phases;
+  /* Null: the runtime gives every buffer its place. */
+  const espalier_plan *plan;
 } espalier_entry;
 
 typedef struct espalier_model {
@@ -372,15 +518,17 @@ typedef const espalier_model *(*espalier_model_query_fn)(void);
 #define ESPALIER_MODEL_QUERY_SYMBOL "espalier_model_query"
 
 #if defined(__cplusplus)
-static_assert(sizeof(espalier_buffer_desc) == 88, "ABI");
+static_assert(sizeof(espalier_buffer_desc) == 96, "ABI");
 static_assert(sizeof(espalier_step_operand) == 32, "ABI");
 static_assert(sizeof(espalier_kernel_operand) == 32, "ABI");
-static_assert(sizeof(espalier_step) == 64, "ABI");
+static_assert(sizeof(espalier_layer) == 200, "ABI");
+static_assert(sizeof(espalier_step) == 72, "ABI");
 static_assert(sizeof(espalier_phase) == 32, "ABI");
 static_assert(sizeof(espalier_columns) == 16, "ABI");
 static_assert(sizeof(espalier_weight) == 48, "ABI");
 static_assert(sizeof(espalier_graph_desc) == 32, "ABI");
-static_assert(sizeof(espalier_entry) == 56, "ABI");
+static_assert(sizeof(espalier_plan) == 32, "ABI");
+static_assert(sizeof(espalier_entry) == 64, "ABI");
 static_assert(sizeof(espalier_model) == 64, "ABI");
 #endif
 

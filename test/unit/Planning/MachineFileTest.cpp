@@ -98,7 +98,8 @@ TEST(MachineFile, SaysWhatIsWrongAndWhere) {
             "\"12GiB\"");
   EXPECT_EQ(problemWith("2.5e12", "0"),
             "'devices[0].flops_per_second' is not above 0");
-  EXPECT_EQ(problemWith("5e-6", "-1"), "'devices[0].launch_seconds' is below 0");
+  EXPECT_EQ(problemWith("5e-6", "-1"),
+            "'devices[0].launch_seconds' is below 0");
   EXPECT_EQ(problemWith("\"200GB\"", "\"fast\""),
             "'devices[0].bytes_per_second' is \"fast\", not a rate such as "
             "1.2e10 or \"12GB\" (per second)");
@@ -109,9 +110,10 @@ TEST(MachineFile, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(problemWith("\"to\": \"gpu\"", "\"to\": \"tpu\""),
             "'links[0].to' and 'from' are 'host' and 'tpu', not 'host' and "
             "'gpu'");
-  EXPECT_EQ(problemWith("}],\n  \"host\"", "}, {}],\n  \"host\""),
-            "'links' has 2 entries, not 1: memory is planned for one device and "
-            "its link to the host");
+  EXPECT_EQ(
+      problemWith("}],\n  \"host\"", "}, {}],\n  \"host\""),
+      "'links' has 2 entries, not 1: memory is planned for one device and "
+      "its link to the host");
   std::string error;
   EXPECT_FALSE(readMachineFile("/nowhere/machine.json", error));
   EXPECT_EQ(error,

@@ -99,10 +99,10 @@ void expectSame(const PlanFile &a, const PlanFile &b) {
         << i;
     ASSERT_EQ(x.algorithms.size(), y.algorithms.size());
     for (size_t j = 0; j < x.algorithms.size(); ++j)
-      EXPECT_TRUE(
-          x.algorithms[j].name == y.algorithms[j].name &&
-          x.algorithms[j].workspaceBytes == y.algorithms[j].workspaceBytes &&
-          isSame(x.algorithms[j].seconds, y.algorithms[j].seconds))
+      EXPECT_TRUE(x.algorithms[j].name == y.algorithms[j].name &&
+                  x.algorithms[j].workspaceBytes ==
+                      y.algorithms[j].workspaceBytes &&
+                  isSame(x.algorithms[j].seconds, y.algorithms[j].seconds))
           << i << ' ' << j;
   }
   ASSERT_EQ(a.plan.buffers.size(), b.plan.buffers.size());
@@ -184,8 +184,9 @@ TEST(PlanFile, SaysWhatIsWrongAndWhere) {
             "'steps[3].op' is 2.5, not a whole number");
   EXPECT_EQ(problem("\"op\":2", "\"op\":4294967296"),
             "'steps[3].op' is 4294967296, not a whole number");
-  EXPECT_EQ(problem("\"op\":2,\"inputs\":[3,1]", "\"op\":2,\"inputs\":[3,\"w\"]"),
-            "'steps[3].inputs[1]' is \"w\", not a whole number");
+  EXPECT_EQ(
+      problem("\"op\":2,\"inputs\":[3,1]", "\"op\":2,\"inputs\":[3,\"w\"]"),
+      "'steps[3].inputs[1]' is \"w\", not a whole number");
   EXPECT_EQ(problem("\"op\":2,\"inputs\":[3,1]", "\"op\":2,\"inputs\":[3,9]"),
             "'steps[3].inputs' is 9, and there are 5 buffers");
   EXPECT_EQ(problem("{\"tensor\":4", "{\"tensor\":-4"),

@@ -11,7 +11,7 @@ from ctypes import c_int32, c_size_t, c_uint64, c_void_p
 
 import numpy as np
 
-ABI_MAJOR = 2
+ABI_MAJOR = 3
 DTYPES = {1: np.float32, 2: np.float64, 3: np.int32}
 CODES = {np.dtype(kind): code for code, kind in DTYPES.items()}
 BUFFER_INPUT = 1
@@ -108,6 +108,7 @@ class BufferDesc(Structure):
         ("shape", c_int64 * 4),
         ("row_elements", c_int64),
         ("data", c_void_p),
+        ("offset", c_int64),
     ]
 
 
@@ -122,6 +123,7 @@ class Entry(Structure):
         ("buffers", POINTER(BufferDesc)),
         ("weights", c_void_p),
         ("phases", c_void_p),
+        ("plan", c_void_p),
     ]
 
 
