@@ -60,8 +60,8 @@ private:
     if (kind == "ANNOTATE")
       backward |= instruction.value("ANNOTATION", json()) == "BACKWARD";
     else if (kind == "CONSTANT")
-      bind(getString("NAME"), addTensor(getString("NAME"),
-                                        TensorKind::parameter));
+      bind(getString("NAME"),
+           addTensor(getString("NAME"), TensorKind::parameter));
     else if (kind == "MEMORY")
       readMemory();
     else if (kind == "ALIAS")
@@ -119,8 +119,9 @@ private:
   TensorId addTensor(const std::string &name, TensorKind kind) {
     graph.tensors.push_back({name, 0, kind, -1});
     namesOf.emplace_back();
-    parameterOf.push_back(
-        kind == TensorKind::parameter ? TensorId(graph.tensors.size() - 1) : -1);
+    parameterOf.push_back(kind == TensorKind::parameter
+                              ? TensorId(graph.tensors.size() - 1)
+                              : -1);
     return TensorId(graph.tensors.size() - 1);
   }
 
@@ -236,9 +237,9 @@ private:
       parameterOf[made] = parameterOf[old];
       op.outputs.push_back(made);
       op.updates.push_back(parameterOf[old]);
-      op.inPlace.push_back(int32_t(
-          std::find(op.inputs.begin(), op.inputs.end(), argument) -
-          op.inputs.begin()));
+      op.inPlace.push_back(
+          int32_t(std::find(op.inputs.begin(), op.inputs.end(), argument) -
+                  op.inputs.begin()));
       // Whoever named the old, or a part of it, names the new from now on.
       namesOf[made] = std::move(namesOf[old]);
       namesOf[old].clear();

@@ -255,16 +255,15 @@ private:
         op.inputs.push_back(outputOf[input]);
       if (node.parameterBytes > 0) {
         op.inputs.push_back(TensorId(graph.tensors.size()));
-        graph.tensors.push_back({node.label + ".parameter",
-                                 node.parameterBytes, TensorKind::parameter,
-                                 -1});
+        graph.tensors.push_back({node.label + ".parameter", node.parameterBytes,
+                                 TensorKind::parameter, -1});
       }
       outputOf[number] = TensorId(graph.tensors.size());
       op.outputs.push_back(outputOf[number]);
-      graph.tensors.push_back({node.label, node.bytes,
-                               node.readers.empty() ? TensorKind::output
-                                                    : TensorKind::temporary,
-                               -1});
+      graph.tensors.push_back(
+          {node.label, node.bytes,
+           node.readers.empty() ? TensorKind::output : TensorKind::temporary,
+           -1});
       graph.operators.push_back(std::move(op));
     }
     error = checkGraph(graph);

@@ -68,7 +68,7 @@ std::string describeFailure(const RunProblem &problem, int64_t budget,
   });
   for (size_t i = 0; i < std::min<size_t>(live.size(), 3); ++i) {
     const RunProblem::Value &value = problem.values[live[i]];
-    text += i == 0 ? ", the largest being " : ", ";
+    text += i == 0 ? ", the largest being " : "; ";
     text += "'" + problem.graph.tensors[value.tensor].name + "' (" +
             std::to_string(value.bytes) + " bytes)";
   }

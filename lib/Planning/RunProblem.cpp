@@ -216,8 +216,8 @@ public:
       sequence.push_back(runner.op);
       for (ValueId value : runner.makes)
         if (++made[value] == 1)
-          sequence.insert(sequence.end(), unread[value].begin(),
-                          unread[value].end());
+          for (OperatorId view : unread[value])
+            makeView(graph.operators[view].outputs[0]);
     }
     for (size_t tensor = 0; tensor < graph.tensors.size(); ++tensor)
       if (graph.tensors[tensor].kind == TensorKind::output ||
@@ -228,8 +228,7 @@ public:
 
 private:
   bool isThere(TensorId tensor) const {
-    if (graph.tensors[tensor].viewOf < 0 ||
-        !problem.isView[producers[tensor]])
+    if (graph.tensors[tensor].viewOf < 0 || !problem.isView[producers[tensor]])
       return true;
     ValueId value = problem.valueOf[tensor];
     return named[tensor] == (value < 0 ? 0 : made[value]);

@@ -55,8 +55,7 @@ struct RunProblem {
   int64_t lowerBound() const;
   /// The runs of runners as runs of operators, with the views among them, each
   /// as late as it can be.
-  std::vector<OperatorId>
-  sequenceOf(const std::vector<RunnerId> &runs) const;
+  std::vector<OperatorId> sequenceOf(const std::vector<RunnerId> &runs) const;
 
   const Graph &graph;
   std::vector<Runner> runners;

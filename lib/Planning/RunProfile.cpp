@@ -87,8 +87,7 @@ void RunProfile::erase(Key key) {
     findMost(number);
 }
 
-void RunProfile::addPart(size_t number, size_t from, size_t to,
-                         int64_t bytes) {
+void RunProfile::addPart(size_t number, size_t from, size_t to, int64_t bytes) {
   std::vector<int64_t> &of = blocks[number].bytes;
   int64_t highest = INT64_MIN;
   for (size_t i = from; i < to; ++i) {
@@ -110,12 +109,12 @@ void RunProfile::add(Key first, Key last, int64_t bytes) {
   size_t to = blockOf(last);
   for (size_t number : {from, to}) {
     const std::vector<Key> &keys = blocks[number].keys;
-    addPart(number,
-            size_t(std::lower_bound(keys.begin(), keys.end(), first) -
-                   keys.begin()),
-            size_t(std::upper_bound(keys.begin(), keys.end(), last) -
-                   keys.begin()),
-            bytes);
+    addPart(
+        number,
+        size_t(std::lower_bound(keys.begin(), keys.end(), first) -
+               keys.begin()),
+        size_t(std::upper_bound(keys.begin(), keys.end(), last) - keys.begin()),
+        bytes);
     if (from == to)
       return;
   }
@@ -167,9 +166,9 @@ int64_t RunProfile::peakIn(Key first, Key last) const {
 RunProfile::Run RunProfile::before(Key key) const {
   size_t number = blockOf(key - 1);
   const Block &block = blocks[number];
-  size_t index = size_t(std::lower_bound(block.keys.begin(), block.keys.end(),
-                                         key) -
-                        block.keys.begin());
+  size_t index =
+      size_t(std::lower_bound(block.keys.begin(), block.keys.end(), key) -
+             block.keys.begin());
   return {block.keys[index - 1], block.bytes[index - 1] + added[number]};
 }
 

@@ -38,8 +38,9 @@ void RunSchedule::buildProfile() {
   std::vector<RunProfile::Run> runs;
   for (RunnerId runner = 0; runner < problem->size(); ++runner)
     for (RunnerId stage : stages[runner])
-      runs.push_back({keyOf({runner, stage}), problem->fixedBytes +
-                                         problem->runners[runner].workspaceBytes});
+      runs.push_back(
+          {keyOf({runner, stage}),
+           problem->fixedBytes + problem->runners[runner].workspaceBytes});
   std::sort(runs.begin(), runs.end(),
             [](const RunProfile::Run &a, const RunProfile::Run &b) {
               return a.key < b.key;
@@ -117,7 +118,7 @@ RunSchedule::Key RunSchedule::lastMoment(ValueId value, Key from,
   if (problem->hasTakeOvers && last < end()) {
     const RunProblem::Runner &reader = problem->runners[runnerOf(last)];
     if (std::find(reader.takesOver.begin(), reader.takesOver.end(), value) !=
-            reader.takesOver.end())
+        reader.takesOver.end())
       return last - 1;
   }
   return last;
@@ -219,7 +220,8 @@ void RunSchedule::erase(Again run) {
   size_t moment = 0;
   for (ValueId value : runner.reads) {
     Key was = moments[moment++];
-    profile.add(stayAt(value, key).last + 1, was, -problem->values[value].bytes);
+    profile.add(stayAt(value, key).last + 1, was,
+                -problem->values[value].bytes);
   }
   for (ValueId value : runner.makes) {
     Key was = moments[moment++];

@@ -124,15 +124,17 @@ void RunSearch::trySegments() {
       double seconds = 0;
       for (Again run : again)
         seconds += problem.runners[run.runner].seconds;
-      // Dearer, and it does not even promise to need less.
-      if (found && seconds > 2 * best)
+      if (found && seconds >= best)
         continue;
       offer(RunSchedule(problem, again));
     }
 }
 
 bool RunSearch::reduceQuickly(RunSchedule &schedule) {
-  for (int round = 0; round < 12 && schedule.peak() > budget; ++round) {
+  // Each round breaks up what the one before made. Where that does not end soon
+  // it does not end at all.
+  size_t most = 2 * problem.runners.size();
+  while (schedule.peak() > budget && schedule.runsAgain().size() < most) {
     if (isLate())
       return false;
     Key first = -1;
@@ -168,6 +170,8 @@ bool RunSearch::reduceQuickly(RunSchedule &schedule) {
     });
     size_t before = schedule.runsAgain().size();
     for (const Gap &gap : gaps) {
+      if (schedule.runsAgain().size() >= most)
+        break;
       if (schedule.getProfile().peakIn(gap.from + 1, gap.to - 1) <= budget)
         continue;
       Again run = {problem.values[gap.value].maker,
@@ -206,8 +210,7 @@ void RunSearch::findCandidates(const RunSchedule &schedule, Key peak) {
     if (!schedule.isAllowed(run) || schedule.keyOf(run) <= peak ||
         schedule.has(run))
       continue;
-    candidates.push_back(
-        {run, double(value.bytes) / priceOf(value.maker)});
+    candidates.push_back({run, double(value.bytes) / priceOf(value.maker)});
   }
 }
 
@@ -236,8 +239,8 @@ bool RunSearch::reduce(RunSchedule &schedule, double power) {
         log.clear();
         insertWith(schedule, candidate.run, with, peak);
         double relief = excess - schedule.getProfile().excess(budget);
-        double price = schedule.secondsAgain() - seconds +
-                       1e-6 * averageSeconds + 1e-12;
+        double price =
+            schedule.secondsAgain() - seconds + 1e-6 * averageSeconds + 1e-12;
         bool same = log.size() == sizeBefore;
         sizeBefore = log.size();
         undo(schedule, 0);
@@ -267,8 +270,7 @@ void RunSearch::tidy(RunSchedule &schedule) {
     std::sort(runs.begin(), runs.end(), [&](Again a, Again b) {
       double ofA = problem.runners[a.runner].seconds;
       double ofB = problem.runners[b.runner].seconds;
-      return ofA != ofB ? ofA > ofB
-                        : schedule.keyOf(a) > schedule.keyOf(b);
+      return ofA != ofB ? ofA > ofB : schedule.keyOf(a) > schedule.keyOf(b);
     });
     int64_t limit = std::max(budget, schedule.peak());
     for (Again run : runs) {
@@ -369,12 +371,13 @@ bool RunSearch::changeAtRandom(RunSchedule &schedule) {
         problem.values[makes[randomBelow(makes.size())]];
     if (value.readers.empty())
       return schedule.peak() <= budget;
-    const std::vector<RunnerId> &stages = schedule.stagesOf(
-        value.readers[randomBelow(value.readers.size())]);
+    const std::vector<RunnerId> &stages =
+        schedule.stagesOf(value.readers[randomBelow(value.readers.size())]);
     Again moved = {run.runner, stages[randomBelow(stages.size())]};
     if (!schedule.isAllowed(moved) || schedule.has(moved))
       return false;
-    insertWith(schedule, moved, With(randomBelow(2)), schedule.keyOf(moved) - 1);
+    insertWith(schedule, moved, With(randomBelow(2)),
+               schedule.keyOf(moved) - 1);
     if (schedule.peak() > budget && !repair(schedule))
       return false;
   }
@@ -423,7 +426,7 @@ void RunSearch::begin(int64_t budgetBytes,
   for (const std::vector<Again> &again : known)
     offer(RunSchedule(problem, again));
   trySegments();
-  {
+  if (!found || problem.size() <= greedyLimit) {
     RunSchedule schedule = plain;
     reduceQuickly(schedule);
     tidy(schedule);

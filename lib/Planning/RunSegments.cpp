@@ -113,8 +113,8 @@ void RunSegments::keepBorders(int64_t segmentBytes,
   }
 }
 
-std::vector<RunSchedule::Again>
-RunSegments::make(double secondsPerByte, int64_t segmentBytes) const {
+std::vector<RunSchedule::Again> RunSegments::make(double secondsPerByte,
+                                                  int64_t segmentBytes) const {
   std::vector<bool> dropped;
   for (size_t value = 0; value < problem.values.size(); ++value)
     dropped.push_back(isDropped(ValueId(value), secondsPerByte));
@@ -139,8 +139,7 @@ RunSegments::make(double secondsPerByte, int64_t segmentBytes) const {
       again.push_back({maker, stage});
       for (ValueId made : problem.runners[maker].makes) {
         const std::vector<RunnerId> &readers = problem.values[made].readers;
-        there[made] =
-            std::max(stage, readers.empty() ? stage : readers.back());
+        there[made] = std::max(stage, readers.empty() ? stage : readers.back());
       }
       for (ValueId read : problem.runners[maker].reads)
         open.push_back(read);

@@ -61,8 +61,7 @@ public:
     for (const std::string &budget : options.budgets)
       budgets.push_back(readBudget(budget));
     auto start = std::chrono::steady_clock::now();
-    plans =
-        planning::planRecomputations(graph, budgets, errors, planOptions);
+    plans = planning::planRecomputations(graph, budgets, errors, planOptions);
     std::chrono::duration<double> elapsed =
         std::chrono::steady_clock::now() - start;
     planningSeconds = elapsed.count();
@@ -116,8 +115,8 @@ private:
       problem = "its peak is " + std::to_string(peak) + " bytes, not " +
                 std::to_string(plan.peakBytes);
     if (!problem.empty())
-      fail(ESPALIER_INTERNAL, "%s: the plan is wrong: %s",
-           options.path.c_str(), problem.c_str());
+      fail(ESPALIER_INTERNAL, "%s: the plan is wrong: %s", options.path.c_str(),
+           problem.c_str());
   }
 
   /// With offsets. The arena can be a little larger than what is live at once;
@@ -136,8 +135,8 @@ private:
       file.budgetBytes = budgets[0];
     std::string problem = planning::checkPlan(graph, file.plan);
     if (!problem.empty())
-      fail(ESPALIER_INTERNAL, "%s: the plan is wrong: %s",
-           options.path.c_str(), problem.c_str());
+      fail(ESPALIER_INTERNAL, "%s: the plan is wrong: %s", options.path.c_str(),
+           problem.c_str());
     if (!planning::writePlanFile(options.output, file, error))
       fail(ESPALIER_IO_ERROR, "%s", error.c_str());
   }

@@ -60,8 +60,7 @@ struct SegmentRecomputation {
 
 /// Of a graph whose operators say which pass they are in and which are
 /// checkpoints. It has passed checkGraph().
-SegmentRecomputation recomputeSegments(const Graph &graph,
-                                       SegmentPolicy policy,
+SegmentRecomputation recomputeSegments(const Graph &graph, SegmentPolicy policy,
                                        const RecomputeOptions &options = {});
 
 } // namespace espalier::planning

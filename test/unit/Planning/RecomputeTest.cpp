@@ -5,15 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "espalier/Planning/CheckRecomputation.h"
 #include "espalier/Planning/Recompute.h"
+#include "espalier/Planning/CheckRecomputation.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <queue>
 #include <random>
 #include <set>
+#include <tuple>
 
 using namespace espalier::planning;
 
@@ -42,10 +44,9 @@ Graph makeTrainingChain(int layers) {
   TensorId gradient = -1;
   for (int i = layers; i >= 1; --i) {
     TensorId made = TensorId(graph.tensors.size());
-    graph.tensors.push_back({"b" + std::to_string(i), 10,
-                             i == 1 ? TensorKind::output
-                                    : TensorKind::temporary,
-                             -1});
+    graph.tensors.push_back(
+        {"b" + std::to_string(i), 10,
+         i == 1 ? TensorKind::output : TensorKind::temporary, -1});
     std::vector<TensorId> inputs = {i, i - 1};
     if (gradient >= 0)
       inputs.push_back(gradient);
@@ -80,8 +81,8 @@ private:
   int below(int count) { return int(random() % uint32_t(count)); }
 
   TensorId add(TensorKind kind, int64_t bytes, TensorId viewOf = -1) {
-    graph.tensors.push_back({"t" + std::to_string(graph.tensors.size()), bytes,
-                             kind, viewOf});
+    graph.tensors.push_back(
+        {"t" + std::to_string(graph.tensors.size()), bytes, kind, viewOf});
     readable.push_back(TensorId(graph.tensors.size()) - 1);
     return readable.back();
   }
@@ -133,12 +134,11 @@ private:
       op.recomputable = false;
       graph.tensors[op.outputs[0]].bytes = graph.tensors[parameter].bytes;
       // From here on its next value is what is read.
-      readable.erase(
-          std::remove_if(readable.begin(), readable.end(),
-                         [&](TensorId t) {
-                           return graph.storageOf(t) == parameter;
-                         }),
-          readable.end());
+      readable.erase(std::remove_if(readable.begin(), readable.end(),
+                                    [&](TensorId t) {
+                                      return graph.storageOf(t) == parameter;
+                                    }),
+                     readable.end());
     }
   }
 
@@ -148,17 +148,31 @@ private:
   std::set<TensorId> updated;
 };
 
-/// The cheapest of all sequences in which the first runs are in order, found by
-/// trying them all: Dijkstra's algorithm over what is live and how many
-/// operators have run. Of graphs whose operators have one output each.
+/// The cheapest of all sequences of stages, found by trying them all: Dijkstra's
+/// algorithm over how many operators have run, the last that ran in the stage,
+/// and what is live. Of graphs whose operators have one output each. -1: none.
 double findOptimum(const Graph &graph, int64_t budget) {
   size_t count = graph.operators.size();
-  using State = std::pair<size_t, uint32_t>;
+  struct State {
+    size_t done;
+    /// The number after that of the last run in this stage.
+    size_t next;
+    uint32_t live;
+    bool operator<(const State &other) const {
+      return std::tie(done, next, live) <
+             std::tie(other.done, other.next, other.live);
+    }
+  };
   std::map<State, double> cost;
   using Entry = std::pair<double, State>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-  queue.push({0, {0, 0}});
-  cost[{0, 0}] = 0;
+  auto offer = [&](const State &state, double price) {
+    auto [at, isNew] = cost.emplace(state, price);
+    if (!isNew && at->second <= price)
+      return;
+    at->second = price;
+    queue.push({price, state});
+  };
   auto bytesOf = [&](uint32_t live) {
     int64_t bytes = 0;
     for (size_t t = 0; t < graph.tensors.size(); ++t)
@@ -170,34 +184,29 @@ double findOptimum(const Graph &graph, int64_t budget) {
   for (size_t t = 0; t < graph.tensors.size(); ++t)
     if (graph.tensors[t].kind == TensorKind::output)
       outputs |= 1U << t;
+  offer({0, 0, 0}, 0);
   while (!queue.empty()) {
     auto [spent, state] = queue.top();
     queue.pop();
     if (spent > cost[state])
       continue;
-    auto [done, live] = state;
-    if (done == count && (live & outputs) == outputs)
+    if (state.done == count && (state.live & outputs) == outputs)
       return spent;
-    auto offer = [&](const State &next, double price) {
-      auto [at, isNew] = cost.emplace(next, price);
-      if (!isNew && at->second <= price)
-        return;
-      at->second = price;
-      queue.push({price, next});
-    };
-    // Let go of one. That is free, so that what is let go of together is too.
+    // Let go of one. That is free, so that any number of them is.
     for (size_t t = 0; t < graph.tensors.size(); ++t)
-      if (live >> t & 1)
-        offer({done, live & ~(1U << t)}, spent);
-    for (size_t op = 0; op <= std::min(done, count - 1); ++op) {
+      if (state.live >> t & 1)
+        offer({state.done, state.next, state.live & ~(1U << t)}, spent);
+    for (size_t op = state.next; op <= std::min(state.done, count - 1); ++op) {
       const Operator &runs = graph.operators[op];
       uint32_t needed = 0;
       for (TensorId input : runs.inputs)
         needed |= 1U << input;
-      uint32_t with = live | 1U << runs.outputs[0];
-      if ((live & needed) != needed || bytesOf(with) > budget)
+      uint32_t with = state.live | 1U << runs.outputs[0];
+      if ((state.live & needed) != needed || bytesOf(with) > budget)
         continue;
-      offer({std::max(done, op + 1), with}, spent + runs.seconds);
+      bool first = op == state.done;
+      offer({state.done + first, first ? 0 : op + 1, with},
+            spent + runs.seconds);
     }
   }
   return -1;
@@ -213,24 +222,37 @@ TEST(Recompute, KeepsAllWhenAllFits) {
   std::string error;
   auto plan = planRecomputation(graph, plain.peakBytes, error);
   ASSERT_TRUE(plan) << error;
-  EXPECT_EQ(plan->sequence,
-            (std::vector<OperatorId>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(plan->sequence, (std::vector<OperatorId>{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(plan->secondsAgain, 0);
 }
 
 TEST(Recompute, RunsAgainWhatIsCheapest) {
-  Graph graph = makeTrainingChain(4);
-  graph.operators[0].seconds = 5;
+  // a and b wait for e while `large` runs; b is the cheaper one.
+  Graph graph;
+  graph.tensors = {{"x", 1, TensorKind::input, -1},
+                   {"a", 10, TensorKind::temporary, -1},
+                   {"b", 10, TensorKind::temporary, -1},
+                   {"large", 30, TensorKind::temporary, -1},
+                   {"d", 1, TensorKind::temporary, -1},
+                   {"e", 1, TensorKind::output, -1}};
+  graph.operators = {
+      makeOperator("a", {0}, {1}, 5), makeOperator("b", {0}, {2}, 2),
+      makeOperator("large", {0}, {3}, 1), makeOperator("d", {3}, {4}, 1),
+      makeOperator("e", {1, 2, 4}, {5}, 1)};
+  EXPECT_EQ(withoutRecomputation(graph).peakBytes, 52);
   std::string error;
-  auto plan = planRecomputation(graph, 41, error);
+  auto plan = planRecomputation(graph, 42, error);
   ASSERT_TRUE(plan) << error;
-  EXPECT_EQ(checkRecomputation(graph, plan->sequence, 41), "");
-  EXPECT_EQ(plan->peakBytes, 41);
-  // f1 is not worth it; f2 is not needed by b4, and comes back before b3.
-  EXPECT_EQ(plan->sequence,
-            (std::vector<OperatorId>{0, 1, 2, 3, 4, 1, 5, 6, 7}));
+  EXPECT_EQ(plan->sequence, (std::vector<OperatorId>{0, 1, 2, 3, 1, 4}));
+  EXPECT_EQ(plan->peakBytes, 42);
+  EXPECT_EQ(plan->peakRun, 3);
   EXPECT_EQ(plan->runsAgain, 1);
-  EXPECT_EQ(plan->secondsAgain, 1);
+  EXPECT_EQ(plan->secondsAgain, 2);
+  EXPECT_EQ(checkRecomputation(graph, plan->sequence, 42), "");
+  // Now b has to come back, too.
+  plan = planRecomputation(graph, 32, error);
+  ASSERT_TRUE(plan) << error;
+  EXPECT_EQ(plan->secondsAgain, 7);
 }
 
 TEST(Recompute, SaysWhatTheSmallestBudgetIs) {
@@ -265,11 +287,10 @@ TEST(Recompute, ComesBeforeAParameterChanges) {
                    {"u", 100, TensorKind::temporary, -1},
                    {"v", 1, TensorKind::temporary, -1},
                    {"z", 1, TensorKind::output, -1}};
-  graph.operators = {makeOperator("f", {0}, {1}, 1),
-                     makeOperator("use", {1}, {4}, 1),
-                     makeOperator("large", {4}, {3}, 1),
-                     makeOperator("update", {0, 3}, {2}, 1),
-                     makeOperator("g", {1}, {5}, 1)};
+  graph.operators = {
+      makeOperator("f", {0}, {1}, 1), makeOperator("use", {1}, {4}, 1),
+      makeOperator("large", {4}, {3}, 1),
+      makeOperator("update", {0, 3}, {2}, 1), makeOperator("g", {1}, {5}, 1)};
   ASSERT_EQ(checkGraph(graph), "");
   std::string error;
   auto plan = planRecomputation(graph, 120, error);
@@ -290,11 +311,10 @@ TEST(Recompute, NamesAgainWhatIsMadeAgain) {
                    {"u", 100, TensorKind::temporary, -1},
                    {"v", 1, TensorKind::temporary, -1},
                    {"z", 1, TensorKind::output, -1}};
-  graph.operators = {makeOperator("f", {0}, {1}, 1),
-                     makeOperator("flatten", {1}, {2}, 0),
-                     makeOperator("use", {2}, {4}, 1),
-                     makeOperator("large", {4}, {3}, 1),
-                     makeOperator("g", {2, 3, 4}, {5}, 1)};
+  graph.operators = {
+      makeOperator("f", {0}, {1}, 1), makeOperator("flatten", {1}, {2}, 0),
+      makeOperator("use", {2}, {4}, 1), makeOperator("large", {4}, {3}, 1),
+      makeOperator("g", {2, 3, 4}, {5}, 1)};
   std::string error;
   // g needs both large tensors, so that there is nothing to win.
   EXPECT_EQ(recomputationLowerBound(graph), 203);
@@ -384,8 +404,8 @@ TEST(Recompute, RandomPlansAreRight) {
     }
     ++planned;
     withRunsAgain += plan->runsAgain > 0;
-    ASSERT_EQ(checkRecomputation(graph, plan->sequence, budget,
-                                 options.inPlace, &peak),
+    ASSERT_EQ(checkRecomputation(graph, plan->sequence, budget, options.inPlace,
+                                 &peak),
               "")
         << seed;
     ASSERT_EQ(peak, plan->peakBytes) << seed;
@@ -400,7 +420,7 @@ TEST(Recompute, IsNearTheOptimum) {
   int same = 0;
   double ours = 0;
   double optimal = 0;
-  for (uint32_t seed = 0; seed < 400; ++seed) {
+  for (uint32_t seed = 0; seed < 150; ++seed) {
     Graph graph = RandomGraph(seed, 5 + int(seed % 4), true).graph;
     int64_t most = withoutRecomputation(graph).peakBytes;
     int64_t least = recomputationLowerBound(graph);
@@ -427,9 +447,8 @@ TEST(Recompute, IsNearTheOptimum) {
     }
   }
   EXPECT_GT(solvable, 100);
-  // The order within a stage, which is not searched, makes the difference.
-  EXPECT_GE(same, solvable * 97 / 100);
-  EXPECT_LE(ours, 1.01 * optimal);
+  EXPECT_GE(same, solvable * 99 / 100) << "of " << solvable;
+  EXPECT_LE(ours, 1.005 * optimal);
 }
 
 TEST(Recompute, LargeGraphsTakeLinearTime) {
@@ -447,7 +466,8 @@ TEST(CheckRecomputation, FindsWhatIsWrong) {
   Graph graph = makeTrainingChain(2);
   graph.operators[1].recomputable = false;
   EXPECT_EQ(checkRecomputation(graph, {0, 1, 2, 3}, 100), "");
-  EXPECT_EQ(checkRecomputation(graph, {0, 1, 2}, 100), "run 3: 'b1' never runs");
+  EXPECT_EQ(checkRecomputation(graph, {0, 1, 2}, 100),
+            "run 3: 'b1' never runs");
   EXPECT_EQ(checkRecomputation(graph, {1, 0, 2, 3}, 100),
             "run 0: 'f2' reads 'f1', which is not made yet");
   EXPECT_EQ(checkRecomputation(graph, {0, 1, 1, 2, 3}, 100),

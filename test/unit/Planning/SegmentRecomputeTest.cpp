@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "espalier/Planning/CheckRecomputation.h"
 #include "espalier/Planning/SegmentRecompute.h"
+#include "espalier/Planning/CheckRecomputation.h"
 
 #include <gtest/gtest.h>
 
@@ -106,8 +106,10 @@ Graph makeAlexNet(int64_t batch) {
   add("conv3", "conv", c3), add("relu3", "relu", c3);
   add("conv4", "conv", c3), add("relu4", "relu", c3);
   add("conv5", "conv", c5), add("relu5", "relu", c5), add("pool5", "pool", p5);
-  add("fc1", "fc", 4096), add("relu6", "relu", 4096), add("drop1", "drop", 4096);
-  add("fc2", "fc", 4096), add("relu7", "relu", 4096), add("drop2", "drop", 4096);
+  add("fc1", "fc", 4096), add("relu6", "relu", 4096),
+      add("drop1", "drop", 4096);
+  add("fc2", "fc", 4096), add("relu7", "relu", 4096),
+      add("drop2", "drop", 4096);
   add("fc3", "fc", 1000), add("softmax", "softmax", 1000);
   network.addBackward();
   return network.graph;
@@ -156,9 +158,9 @@ Graph makeResNet(const std::vector<int> &blocks, int64_t batch,
 int64_t runsAgain(const Graph &graph, SegmentPolicy policy) {
   SegmentRecomputation plan = recomputeSegments(graph, policy);
   int64_t peak = 0;
-  EXPECT_EQ(checkRecomputation(graph, plan.runs.sequence, INT64_MAX, false,
-                               &peak),
-            "");
+  EXPECT_EQ(
+      checkRecomputation(graph, plan.runs.sequence, INT64_MAX, false, &peak),
+      "");
   EXPECT_EQ(peak, plan.runs.peakBytes);
   return plan.runs.runsAgain;
 }
@@ -209,13 +211,14 @@ TEST(SegmentRecompute, ResNetsOfTheTable) {
     // What He et al.'s networks have besides: four batch norms.
     Graph full = makeResNet(row.blocks, 32, true);
     EXPECT_EQ(runsAgain(full, SegmentPolicy::speedCentric), row.speed + 4);
-    int64_t least =
-        recomputeSegments(graph, SegmentPolicy::memoryCentric)
-            .offloadedPeakBytes;
+    int64_t least = recomputeSegments(graph, SegmentPolicy::memoryCentric)
+                        .offloadedPeakBytes;
     SegmentRecomputation plan =
         recomputeSegments(graph, SegmentPolicy::costAware);
+    // Above the largest operator: the gradient of a shortcut waits for that of
+    // the block beside it.
     EXPECT_EQ(plan.offloadedPeakBytes, least);
-    EXPECT_EQ(plan.offloadedPeakBytes, plan.largestOperatorBytes);
+    EXPECT_GT(least, plan.largestOperatorBytes);
   }
 }
 
@@ -225,8 +228,8 @@ TEST(SegmentRecompute, LeavesAloneWhatMayNotRunAgain) {
     op.recomputable = op.kind != "lrn" && op.kind != "drop";
   SegmentRecomputation plan =
       recomputeSegments(graph, SegmentPolicy::memoryCentric);
-  EXPECT_EQ(
-      checkRecomputation(graph, plan.runs.sequence, plan.runs.peakBytes), "");
+  EXPECT_EQ(checkRecomputation(graph, plan.runs.sequence, plan.runs.peakBytes),
+            "");
   for (size_t op = 0; op < graph.operators.size(); ++op)
     EXPECT_TRUE(plan.segmentOf[op] < 0 || graph.operators[op].recomputable);
 }
