@@ -31,8 +31,8 @@
 // CHECK: = {{.*}} { i32 5, i32 2, {{.*}} { i32 6, i32 3, {{.*}} { i32 6, i32 3,
 
 // Buffers: a parameter is of kind 0, a state of kind 6.
-// CHECK: { ptr @{{[^,]*}}, i32 0, i32 1, i32 0, i32 0, i32 2, {{[^[]*}}[4 x i64] [i64 100, i64 8, i64 0, i64 0], i64 800, ptr null }
-// CHECK-SAME: { ptr @{{[^,]*}}, i32 6, i32 1, i32 0, i32 0, i32 2, {{[^[]*}}[4 x i64] [i64 100, i64 8, i64 0, i64 0], i64 800, ptr null }
+// CHECK: { ptr @{{[^,]*}}, i32 0, i32 1, i32 0, i32 0, i32 2, {{[^[]*}}[4 x i64] [i64 100, i64 8, i64 0, i64 0], i64 800, ptr null, i64 -1 }
+// CHECK-SAME: { ptr @{{[^,]*}}, i32 6, i32 1, i32 0, i32 0, i32 2, {{[^[]*}}[4 x i64] [i64 100, i64 8, i64 0, i64 0], i64 800, ptr null, i64 -1 }
 // The weight is the transpose of all of U: K 8, N 16.
 // CHECK: [1 x { i32, i32, ptr, i64, i64, i64, i32, i32 }] [{{.*}} { i32 2, i32 1, {{.*}}, i64 0, i64 8, i64 16, i32 1, i32 0 }]
 // The reversed loop runs over all tasks (rows 8), reductions over all vertices.

@@ -10,6 +10,7 @@
 #include "NetworkGraph.h"
 
 #include "espalier/Dialect/Plan/IR/Plan.h"
+#include "espalier/Planning/Simulate.h"
 
 using namespace mlir;
 using namespace espalier;
@@ -28,7 +29,9 @@ FailureOr<planning::PlanFile> plan::exportPlan(func::FuncOp function) {
   file.graph = std::move(network->graph);
   file.plan = std::move(network->plan);
   file.plan.arenaBytes = memory.getDevice();
-  file.plan.hostBytes = memory.getHost();
+  // With what is at home there, which the host's pool does not hold.
+  file.plan.hostBytes =
+      planning::simulate(file.graph, file.plan, planning::Machine()).hostBytes;
   file.budgetBytes = memory.getBudget();
   file.machine = memory.getMachine().str();
   return file;
