@@ -33,7 +33,6 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   plan::addBuffers(app);
   plan::addCheck(app);
-  plan::addRecompute(app);
   plan::addSimulate(app);
   try {
     app.parse(argc, argv);
