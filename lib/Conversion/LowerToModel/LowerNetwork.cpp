@@ -562,15 +562,14 @@ private:
   /// Results that are not made where they are wanted: arguments, constants,
   /// and values that are another result as well.
   LogicalResult copyResults(Operation *terminator) {
-    for (auto [value, target] : results) {
-      Value source = bufferOf(value);
+    for (const auto &[value, place] : results) {
+      Value source = bufferOf(value), target = place;
       if (source == target)
         continue;
+      auto type = cast<RankedTensorType>(value.getType());
+      int64_t bytes =
+          2 * type.getNumElements() * type.getElementTypeBitWidth() / 8;
       addStep(terminator->getLoc(), "result", [&](OpBuilder &inside) {
-        int64_t bytes =
-            2 * cast<RankedTensorType>(value.getType()).getNumElements() *
-            cast<RankedTensorType>(value.getType()).getElementTypeBitWidth() /
-            8;
         model::LayerOp::create(inside, terminator->getLoc(),
                                model::LayerKind::slice,
                                ValueRange{source, target}, 1, 0, bytes);
