@@ -7,6 +7,8 @@
 
 #include "espalier/Planning/Liveness.h"
 
+#include "StableSort.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -211,7 +213,7 @@ std::vector<TensorId> Liveness::largestAt(int32_t step, size_t count) const {
   auto larger = [&](TensorId a, TensorId b) {
     return homeBytes[a] > homeBytes[b];
   };
-  std::stable_sort(largest.begin(), largest.end(), larger);
+  stableSort(largest, larger);
   if (largest.size() > count)
     largest.resize(count);
   return largest;

@@ -7,6 +7,8 @@
 
 #include "MemoryWalk.h"
 
+#include "StableSort.h"
+
 #include "espalier/Planning/Liveness.h"
 
 #include <algorithm>
@@ -496,9 +498,9 @@ private:
     for (size_t t = 0; t < graph.tensors.size(); ++t)
       if (in.storage[t] == TensorId(t) && state[t].stay >= 0)
         failure.largest.push_back(TensorId(t));
-    std::stable_sort(
-        failure.largest.begin(), failure.largest.end(),
-        [&](TensorId a, TensorId b) { return in.bytes[a] > in.bytes[b]; });
+    stableSort(failure.largest, [&](TensorId a, TensorId b) {
+      return in.bytes[a] > in.bytes[b];
+    });
     if (failure.largest.size() > 8)
       failure.largest.resize(8);
   }

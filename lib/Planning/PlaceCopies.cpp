@@ -7,6 +7,8 @@
 
 #include "PlaceCopies.h"
 
+#include "StableSort.h"
+
 #include "espalier/Planning/Liveness.h"
 
 #include <algorithm>
@@ -137,10 +139,9 @@ private:
       if (isReal(schedule.stays[i]) && alias[i] == int32_t(i) &&
           schedule.stays[i].copiedAfter >= 0)
         offloads.push_back({0, int32_t(i)});
-    std::stable_sort(offloads.begin(), offloads.end(),
-                     [&](const Copy &a, const Copy &b) {
-                       return stayOf(a.stay).last < stayOf(b.stay).last;
-                     });
+    stableSort(offloads, [&](const Copy &a, const Copy &b) {
+      return stayOf(a.stay).last < stayOf(b.stay).last;
+    });
     // When its copy is on the host, if nothing waits for anything.
     onHostAt.assign(schedule.stays.size(), 0);
     int32_t slot = 0;
@@ -186,9 +187,8 @@ private:
     for (size_t i = 0; i < schedule.stays.size(); ++i)
       if (isReal(schedule.stays[i]) && schedule.stays[i].fetched)
         prefetches.push_back({schedule.stays[i].first, int32_t(i)});
-    std::stable_sort(
-        prefetches.begin(), prefetches.end(),
-        [](const Copy &a, const Copy &b) { return a.slot < b.slot; });
+    stableSort(prefetches,
+               [](const Copy &a, const Copy &b) { return a.slot < b.slot; });
     if (options.isFixed)
       return;
     inUse = std::make_unique<RangeMaximum>(bytesInUse());
@@ -226,9 +226,8 @@ private:
       slot = std::max(slot, from);
     }
     // In the order in which they start.
-    std::stable_sort(
-        prefetches.begin(), prefetches.end(),
-        [](const Copy &a, const Copy &b) { return a.slot < b.slot; });
+    stableSort(prefetches,
+               [](const Copy &a, const Copy &b) { return a.slot < b.slot; });
   }
 
   int32_t hostCopyAt(int32_t stay) {

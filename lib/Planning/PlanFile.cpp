@@ -18,18 +18,17 @@
 
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 using namespace espalier::planning;
 using nlohmann::json;
 
 static constexpr int64_t fileVersion = 1;
 
-static const std::vector<const char *> tensorKinds = {"temporary", "input",
-                                                      "parameter", "output"};
-static const std::vector<const char *> passes = {"forward", "backward",
-                                                 "update"};
-static const std::vector<const char *> stepKinds = {"compute", "offload",
-                                                    "prefetch"};
+static constexpr const char *tensorKinds[] = {"temporary", "input", "parameter",
+                                              "output"};
+static constexpr const char *passes[] = {"forward", "backward", "update"};
+static constexpr const char *stepKinds[] = {"compute", "offload", "prefetch"};
 
 //===----------------------------------------------------------------------===//
 // Reading
@@ -38,7 +37,9 @@ static const std::vector<const char *> stepKinds = {"compute", "offload",
 static void readTensor(JsonObject &object, Tensor &tensor) {
   object.read("name", tensor.name);
   object.read("bytes", tensor.bytes);
-  object.readName("kind", tensorKinds, tensor.kind, /*required=*/false);
+  object.readName("kind", {std::begin(tensorKinds), std::end(tensorKinds)},
+                  tensor.kind,
+                  /*required=*/false);
   object.read("view_of", tensor.viewOf, /*required=*/false);
 }
 
@@ -70,7 +71,8 @@ static void readOperator(JsonObject &object, Operator &op, std::string &error) {
   object.read("flops", op.flops, /*required=*/false);
   object.read("bytes", op.bytes, /*required=*/false);
   object.read("seconds", op.seconds, /*required=*/false);
-  object.readName("pass", passes, op.pass, /*required=*/false);
+  object.readName("pass", {std::begin(passes), std::end(passes)}, op.pass,
+                  /*required=*/false);
   object.read("recomputable", op.recomputable, /*required=*/false);
   object.read("checkpoint", op.checkpoint, /*required=*/false);
   object.read("in_place", op.inPlace, /*required=*/false);
@@ -88,7 +90,9 @@ static void readBuffer(JsonObject &object, Buffer &buffer) {
 }
 
 static void readStep(JsonObject &object, Step &step) {
-  object.readName("kind", stepKinds, step.kind, /*required=*/false);
+  object.readName("kind", {std::begin(stepKinds), std::end(stepKinds)},
+                  step.kind,
+                  /*required=*/false);
   object.read("op", step.op, /*required=*/false);
   object.read("inputs", step.inputs, /*required=*/false);
   object.read("outputs", step.outputs, /*required=*/false);

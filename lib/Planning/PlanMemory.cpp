@@ -191,9 +191,10 @@ private:
     int64_t lowest =
         ladder.empty() ? live.peakBytes : ladder.front().plan.arenaBytes;
     int failures = 0;
-    for (double level = double(live.peakBytes);
-         failures < 3 && int64_t(level) >= floor(); level *= 0.96) {
+    auto level = double(live.peakBytes);
+    while (failures < 3 && int64_t(level) >= floor()) {
       std::optional<Plan> plan = search(int64_t(level), brief);
+      level *= 0.96;
       if (!plan) {
         ++failures;
         continue;

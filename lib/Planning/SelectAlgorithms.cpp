@@ -7,6 +7,8 @@
 
 #include "espalier/Planning/SelectAlgorithms.h"
 
+#include "StableSort.h"
+
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -91,11 +93,10 @@ espalier::planning::selectAlgorithms(const Graph &graph, const Machine &machine,
       Gap gap = occupancy.largestGap(budget, alignment);
       std::vector<int32_t> fastest(op.algorithms.size());
       std::iota(fastest.begin(), fastest.end(), 0);
-      std::stable_sort(fastest.begin(), fastest.end(),
-                       [&](int32_t a, int32_t b) {
-                         return machine.secondsOf(op, &op.algorithms[a]) <
-                                machine.secondsOf(op, &op.algorithms[b]);
-                       });
+      stableSort(fastest, [&](int32_t a, int32_t b) {
+        return machine.secondsOf(op, &op.algorithms[a]) <
+               machine.secondsOf(op, &op.algorithms[b]);
+      });
       AlgorithmChoice choice;
       choice.step = int32_t(s);
       choice.freeBytes = gap.bytes;

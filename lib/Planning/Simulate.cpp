@@ -7,6 +7,8 @@
 
 #include "espalier/Planning/Simulate.h"
 
+#include "StableSort.h"
+
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -259,7 +261,7 @@ private:
     std::vector<BufferId> order(plan.buffers.size());
     for (size_t b = 0; b < order.size(); ++b)
       order[b] = BufferId(b);
-    std::stable_sort(order.begin(), order.end(), [&](BufferId a, BufferId b) {
+    stableSort(order, [&](BufferId a, BufferId b) {
       return plan.buffers[a].first < plan.buffers[b].first;
     });
     std::vector<BufferId> rangeOf(plan.buffers.size());

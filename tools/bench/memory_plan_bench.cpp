@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   espalier-memory-plan-bench table3|wide|wider|deep|fractions|policies [titan-xp]
+//   espalier-memory-plan-bench table3|wide|wider|deep|fractions|policies
+//   [titan-xp]
 //
-// The tables of docs/memory.md, "Keep, offload or recompute". Everything but the
-// planning times (of the processor) is simulated by the machine's costs.
+// The tables of docs/memory.md, "Keep, offload or recompute". Everything but
+// the planning times (of the processor) is simulated by the machine's costs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,18 +54,17 @@ public:
     check.hostMemoryBytes = machine.hostMemoryBytes;
     std::string problem = checkPlan(graph, *plan, check);
     isWrong |= !problem.empty();
-    std::printf("%-14s %7zu operators, liveness %9.1f, budget %8.1f, arena "
-                "%8.1f MiB, %8.4f s (%+.2f%%), %7.3f GB copied, host %6.2f "
-                "GiB, %5lld run again, planned in %.2f s%s%s\n",
-                name, graph.operators.size(),
-                double(report.livenessBytes) / mebibyte,
-                double(budget) / mebibyte, double(plan->arenaBytes) / mebibyte,
-                report.seconds,
-                100 * (report.seconds / report.secondsUnlimited - 1),
-                double(report.transferBytes) / 1e9,
-                double(plan->hostBytes) / (1024 * mebibyte),
-                static_cast<long long>(report.recomputedOperators), seconds,
-                problem.empty() ? "" : " WRONG: ", problem.c_str());
+    std::printf(
+        "%-14s %7zu operators, liveness %9.1f, budget %8.1f, arena "
+        "%8.1f MiB, %8.4f s (%+.2f%%), %7.3f GB copied, host %6.2f "
+        "GiB, %5lld run again, planned in %.2f s%s%s\n",
+        name, graph.operators.size(), double(report.livenessBytes) / mebibyte,
+        double(budget) / mebibyte, double(plan->arenaBytes) / mebibyte,
+        report.seconds, 100 * (report.seconds / report.secondsUnlimited - 1),
+        double(report.transferBytes) / 1e9,
+        double(plan->hostBytes) / (1024 * mebibyte),
+        static_cast<long long>(report.recomputedOperators), seconds,
+        problem.empty() ? "" : " WRONG: ", problem.c_str());
     std::fflush(stdout);
   }
 

@@ -179,7 +179,7 @@ void PlanValidator::checkCopy(const espalier_phase &phase,
                operand->elements == entry.buffers[operand->buffer].row_elements,
            "step '%s' %s elements [%lld, %lld) of %s, expected all", step.name,
            what, (long long)operand->column,
-           (long long)(operand->column + operand->elements),
+           (long long)operand->column + (long long)operand->elements,
            describe(operand->buffer).c_str());
   expect(source.dtype == target.dtype &&
              source.row_elements == target.row_elements,
