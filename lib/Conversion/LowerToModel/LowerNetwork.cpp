@@ -527,16 +527,14 @@ private:
 
     auto module = function->getParentOfType<ModuleOp>();
     OpBuilder end = OpBuilder::atBlockEnd(module.getBody());
-    std::string name =
-        (function.getName() + ".kernel" + Twine(kernels++)).str();
     OpBuilder before(op);
     Operation *over =
         rows.count ? buildOverRows(before, op, rows) : op.getOperation();
     SmallVector<bool> indexed(values.size(), false);
     func::FuncOp kernel =
-        buildKernel(end, name, cast<nn::RowKernelOpInterface>(over), indexed,
-                    vectorBits, inPlace);
-    symbols.insert(kernel);
+        buildKernel(end, "kernel", cast<nn::RowKernelOpInterface>(over),
+                    indexed, vectorBits, inPlace);
+    kernel = shareKernel(kernel);
     if (over != op) {
       SmallVector<Operation *> casts;
       for (Value operand : over->getOperands())
@@ -557,6 +555,23 @@ private:
                               /*over_edges=*/false, count);
     });
     return success();
+  }
+
+  /// The kernel that `kernel` is to be: one that is the same, if there is one.
+  /// Deep networks repeat a few kernels thousands of times.
+  func::FuncOp shareKernel(func::FuncOp kernel) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    kernel->print(stream, OpPrintingFlags().useLocalScope());
+    auto [known, isNew] = kernels.try_emplace(text, kernel);
+    if (!isNew) {
+      kernel.erase();
+      return known->second;
+    }
+    kernel.setSymName(
+        (function.getName() + ".kernel" + Twine(kernels.size() - 1)).str());
+    symbols.insert(kernel);
+    return kernel;
   }
 
   /// Whether the two are one buffer, or lie at the same offset.
@@ -592,7 +607,8 @@ private:
   /// In the entry: where the next buffer and the next phase go.
   OpBuilder builder;
   OpBuilder phases{function.getContext()};
-  unsigned kernels = 0;
+  /// By what they do.
+  llvm::StringMap<func::FuncOp> kernels;
   int64_t steps = 0;
   llvm::StringSet<> names;
   llvm::StringMap<Value> parameters;

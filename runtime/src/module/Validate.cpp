@@ -17,7 +17,10 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace espalier {
@@ -76,6 +79,9 @@ private:
   void expectFloats(const espalier_step &step, uint32_t a, uint32_t b);
   void expectApart(const espalier_step &step, uint32_t in, uint32_t out);
 
+  /// Of those that have names outside, in a kind.
+  std::map<std::pair<uint32_t, std::string_view>, const espalier_buffer_desc *>
+      buffersByName;
   const espalier_entry &entry;
   std::string entryWhere;
   std::string where;
@@ -172,11 +178,12 @@ void EntryValidator::checkBuffer(const espalier_buffer_desc &buffer) {
   };
   bool named = namesOf(buffer) <= ESPALIER_BUFFER_OUTPUT;
   expect(buffer.name || !named, "it has no name");
-  for (const espalier_buffer_desc *other = entry.buffers;
-       named && other != &buffer; ++other)
-    expect(namesOf(*other) != namesOf(buffer) ||
-               std::strcmp(other->name, buffer.name),
-           "buffer %td has the same name", other - entry.buffers);
+  if (named) {
+    auto [other, isNew] =
+        buffersByName.try_emplace({namesOf(buffer), buffer.name}, &buffer);
+    expect(isNew, "buffer %td has the same name",
+           other->second - entry.buffers);
+  }
   expect(rows == ESPALIER_ROWS_ONE || buffer.kind == ESPALIER_BUFFER_SCRATCH ||
              buffer.graph < entry.graph_count,
          "it belongs to graph %u of %u", buffer.graph, entry.graph_count);

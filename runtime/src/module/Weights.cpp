@@ -15,6 +15,7 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <string_view>
 #include <vector>
 
 namespace espalier {
@@ -126,14 +127,14 @@ static bool isBound(const espalier_buffer_desc &buffer) {
          buffer.kind == ESPALIER_BUFFER_STATE;
 }
 
-static bool isOfModule(const espalier_model &model, const std::string &name) {
+/// Of the parameters and states of all entries.
+static std::set<std::string_view> namesOf(const espalier_model &model) {
+  std::set<std::string_view> names;
   for (uint32_t e = 0; e < model.entry_count; ++e)
-    for (uint32_t b = 0; b < model.entries[e].buffer_count; ++b) {
-      const espalier_buffer_desc &buffer = model.entries[e].buffers[b];
-      if (isBound(buffer) && name == buffer.name)
-        return true;
-    }
-  return false;
+    for (uint32_t b = 0; b < model.entries[e].buffer_count; ++b)
+      if (isBound(model.entries[e].buffers[b]))
+        names.insert(model.entries[e].buffers[b].name);
+  return names;
 }
 
 /// Throws unless `weights` are exactly what `entry` needs, give or take its
@@ -160,8 +161,9 @@ static void match(const Module &module, const espalier_entry &entry,
           "\n  mismatched: '%s' is %s, expected %s", buffer.name,
           shapeString(tensor.shape, tensor.dtype).c_str(), expected.c_str());
   }
+  std::set<std::string_view> known = namesOf(module.model());
   for (const auto &[name, weight] : weights.tensors)
-    if (!isOfModule(module.model(), name))
+    if (!known.count(name))
       extra +=
           format("\n  extra: '%s' (%s)", name.c_str(),
                  shapeString(weight.tensor.shape, weight.tensor.dtype).c_str());
@@ -173,17 +175,17 @@ static void match(const Module &module, const espalier_entry &entry,
        module.model().name, missing.c_str(), mismatched.c_str(), extra.c_str());
 }
 
-/// Whether a step of `entry` writes `buffer`.
-static bool isWritten(const espalier_entry &entry, uint32_t buffer) {
+/// By buffer: whether a step of `entry` writes it.
+static std::vector<bool> findWritten(const espalier_entry &entry) {
+  std::vector<bool> written(entry.buffer_count);
   for (uint32_t p = 0; p < entry.phase_count; ++p)
     for (uint32_t s = 0; s < entry.phases[p].step_count; ++s) {
       const espalier_step &step = entry.phases[p].steps[s];
       for (uint32_t o = step.operand_count - step.result_count;
            o < step.operand_count; ++o)
-        if (step.operands[o].buffer == buffer)
-          return true;
+        written[step.operands[o].buffer] = true;
     }
-  return false;
+  return written;
 }
 
 static WeightSource sourceOf(const espalier_weight &weight,
@@ -199,6 +201,7 @@ BoundWeights::BoundWeights(const Module &module, const espalier_entry &entry,
     : entry(entry), weights(std::move(given)), bound(entry.buffer_count) {
   auto lock = weights->lockToWrite();
   match(module, entry, *weights, dry);
+  std::vector<bool> isWritten = findWritten(entry);
   for (uint32_t b = 0; b < entry.buffer_count; ++b) {
     const espalier_buffer_desc &buffer = entry.buffers[b];
     if (!isBound(buffer))
@@ -210,7 +213,7 @@ BoundWeights::BoundWeights(const Module &module, const espalier_entry &entry,
       weight.owned = true;
     }
     bound[b] = &weight;
-    bool writes = isWritten(entry, b);
+    bool writes = isWritten[b];
     if (writes)
       written.push_back(&weight);
     // A mapped file does not promise that elements are aligned.
