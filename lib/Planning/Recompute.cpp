@@ -24,9 +24,12 @@ Recomputation espalier::planning::recomputationOf(
   for (RunSchedule::Again run : again)
     result.secondsAgain += problem.runners[run.runner].seconds;
   RunProfile::Run peak = schedule.getProfile().peakRun();
-  result.peakBytes = peak.bytes;
-  if (peak.key < 0)
+  if (peak.key < 0) {
+    // Views only.
+    result.peakBytes = problem.fixedBytes;
     return result;
+  }
+  result.peakBytes = peak.bytes;
   // The run's number, now that views are among them: as many runs of its
   // operator come before it as stages that it runs in.
   RunnerId runner = schedule.runnerOf(peak.key);
@@ -63,8 +66,10 @@ std::string describeFailure(const RunProblem &problem, int64_t budget,
     if (stay.made >= 0 && stay.last >= peak.key)
       live.push_back(ValueId(value));
   }
-  std::stable_sort(live.begin(), live.end(), [&](ValueId a, ValueId b) {
-    return problem.values[a].bytes > problem.values[b].bytes;
+  std::sort(live.begin(), live.end(), [&](ValueId a, ValueId b) {
+    int64_t ofA = problem.values[a].bytes;
+    int64_t ofB = problem.values[b].bytes;
+    return ofA != ofB ? ofA > ofB : a < b;
   });
   for (size_t i = 0; i < std::min<size_t>(live.size(), 3); ++i) {
     const RunProblem::Value &value = problem.values[live[i]];
@@ -76,6 +81,20 @@ std::string describeFailure(const RunProblem &problem, int64_t budget,
     text += "; parameters and inputs are " +
             std::to_string(problem.fixedBytes) + " bytes of it";
   return text;
+}
+
+/// A plan for a smaller budget is one for a larger one, too. In `order`,
+/// budgets ascend.
+void keepCheapest(const std::vector<size_t> &order,
+                  std::vector<std::optional<Recomputation>> &plans) {
+  const std::optional<Recomputation> *best = nullptr;
+  for (size_t number : order) {
+    std::optional<Recomputation> &plan = plans[number];
+    if (best && (!plan || (*best)->secondsAgain < plan->secondsAgain))
+      plan = *best;
+    if (plan)
+      best = &plan;
+  }
 }
 
 } // namespace
@@ -116,8 +135,9 @@ espalier::planning::planRecomputations(const Graph &graph,
   // with it to begin with, that is never dearer.
   std::vector<size_t> order(budgets.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return budgets[a] < budgets[b]; });
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return budgets[a] != budgets[b] ? budgets[a] < budgets[b] : a < b;
+  });
   std::vector<std::vector<RunSchedule::Again>> known;
   std::vector<size_t> failed;
   for (size_t number : order) {
@@ -134,11 +154,22 @@ espalier::planning::planRecomputations(const Graph &graph,
     plans[number] = recomputationOf(problem, *again);
     known = {std::move(*again)};
   }
-  // What the smallest budget is, is asked only now.
+  // What the smallest budget is, is asked only now. The answer may fit after
+  // all where nothing else was found.
   if (!failed.empty())
     search.findLowest();
+  const int64_t lowest = RunSchedule(problem, search.lowestRuns()).peak();
+  for (size_t number : failed) {
+    std::optional<std::vector<RunSchedule::Again>> again;
+    if (budgets[number] >= lowest)
+      again = search.find(budgets[number], {search.lowestRuns()});
+    if (again)
+      plans[number] = recomputationOf(problem, *again);
+  }
+  keepCheapest(order, plans);
   for (size_t number : failed)
-    errors[number] =
-        describeFailure(problem, budgets[number], search.lowestRuns());
+    if (!plans[number])
+      errors[number] =
+          describeFailure(problem, budgets[number], search.lowestRuns());
   return plans;
 }

@@ -154,7 +154,7 @@ void RunProblem::findTakeOvers(Runner &runner) {
       continue;
     ValueId output = valueOf[op.outputs[i]];
     ValueId input = valueOf[op.inputs[size_t(op.inPlace[i])]];
-    if (output >= 0 && input >= 0 && !values[input].keptToTheEnd &&
+    if (output >= 0 && input >= 0 &&
         values[input].bytes == values[output].bytes &&
         !contains(runner.takesOver, input))
       runner.takesOver.push_back(input);
@@ -211,18 +211,20 @@ public:
     for (RunnerId run : runs) {
       const RunProblem::Runner &runner = problem.runners[run];
       const Operator &op = graph.operators[runner.op];
+      nameWhatIsFixed(runner.op);
       for (TensorId input : op.inputs)
         makeView(input);
       sequence.push_back(runner.op);
       for (ValueId value : runner.makes)
-        if (++made[value] == 1)
-          for (OperatorId view : unread[value])
-            makeView(graph.operators[view].outputs[0]);
+        ++made[value];
+      for (OperatorId view : unread[runner.op])
+        makeView(graph.operators[view].outputs[0]);
+      unread[runner.op].clear();
     }
     for (size_t tensor = 0; tensor < graph.tensors.size(); ++tensor)
-      if (graph.tensors[tensor].kind == TensorKind::output ||
-          problem.valueOf[tensor] < 0)
+      if (graph.tensors[tensor].kind == TensorKind::output)
         makeView(TensorId(tensor));
+    nameWhatIsFixed(OperatorId(graph.operators.size()));
     return std::move(sequence);
   }
 
@@ -232,6 +234,16 @@ private:
       return true;
     ValueId value = problem.valueOf[tensor];
     return named[tensor] == (value < 0 ? 0 : made[value]);
+  }
+
+  /// Views of what is there throughout come where the graph has them: before an
+  /// update that they do not see.
+  void nameWhatIsFixed(OperatorId before) {
+    for (; nextOperator < before; ++nextOperator) {
+      const Operator &op = graph.operators[nextOperator];
+      if (problem.isView[nextOperator] && problem.valueOf[op.outputs[0]] < 0)
+        makeView(op.outputs[0]);
+    }
   }
 
   /// Names what is there now. A view of a view comes after that.
@@ -259,13 +271,13 @@ private:
     }
   }
 
-  /// By value: the operators that name it and that makeView() will not meet.
-  /// They run when it has just been made.
+  /// By operator: the views of what it makes that makeView() will not meet.
+  /// They run after its first run.
   std::vector<std::vector<OperatorId>> findUnreadViews() const {
     std::vector<bool> read(graph.tensors.size(), false);
     for (size_t tensor = 0; tensor < graph.tensors.size(); ++tensor)
       read[tensor] = graph.tensors[tensor].kind == TensorKind::output;
-    std::vector<std::vector<OperatorId>> unread(problem.values.size());
+    std::vector<std::vector<OperatorId>> unread(graph.operators.size());
     for (size_t i = graph.operators.size(); i-- > 0;) {
       const Operator &op = graph.operators[i];
       bool met = !problem.isView[i];
@@ -274,10 +286,17 @@ private:
       if (met)
         for (TensorId input : op.inputs)
           read[input] = true;
-      else if (ValueId value = problem.valueOf[op.outputs[0]]; value >= 0)
-        unread[value].insert(unread[value].begin(), OperatorId(i));
+      else if (problem.valueOf[op.outputs[0]] >= 0)
+        unread[makerOf(op.outputs[0])].push_back(OperatorId(i));
     }
     return unread;
+  }
+
+  /// Who makes what the view is one of, in the end.
+  OperatorId makerOf(TensorId tensor) const {
+    while (problem.isView[producers[tensor]])
+      tensor = graph.tensors[tensor].viewOf;
+    return producers[tensor];
   }
 
   const RunProblem &problem;
@@ -287,6 +306,8 @@ private:
   std::vector<int32_t> made;
   std::vector<int32_t> named;
   std::vector<OperatorId> sequence;
+  /// Views before this one have been looked at by nameWhatIsFixed().
+  OperatorId nextOperator = 0;
 };
 } // namespace
 

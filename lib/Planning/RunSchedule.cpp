@@ -53,14 +53,27 @@ void RunSchedule::buildProfile() {
                   runs.begin());
   };
   std::vector<int64_t> change(runs.size() + 1, 0);
+  std::vector<Key> reads;
   for (size_t number = 0; number < problem->values.size(); ++number) {
     const RunProblem::Value &value = problem->values[number];
     const std::vector<RunnerId> &made = stages[value.maker];
+    reads.clear();
+    for (RunnerId reader : value.readers)
+      for (RunnerId stage : stages[reader])
+        reads.push_back(keyOf(stage, reader));
+    std::sort(reads.begin(), reads.end());
     for (size_t i = 0; i < made.size(); ++i) {
-      Key from = keyOf({value.maker, made[i]});
-      Key to = i + 1 < made.size() ? keyOf({value.maker, made[i + 1]}) : end();
+      Key from = keyOf(made[i], value.maker);
+      Key to =
+          i + 1 < made.size() ? keyOf(made[i + 1], value.maker) : end();
+      auto after = std::lower_bound(reads.begin(), reads.end(), to);
+      Key last = after == reads.begin() || *(after - 1) < from ? -1
+                                                               : *(after - 1);
+      if (value.keptToTheEnd && to == end())
+        last = end();
       change[indexOf(from)] += value.bytes;
-      change[indexOf(lastMoment(ValueId(number), from, to) + 1)] -= value.bytes;
+      change[indexOf(momentOf(ValueId(number), from, last) + 1)] -=
+          value.bytes;
     }
   }
   int64_t live = 0;
@@ -110,18 +123,22 @@ RunSchedule::Key RunSchedule::nextRead(ValueId value, Key from, Key to) const {
   return of.keptToTheEnd && to == end() ? end() : -1;
 }
 
+RunSchedule::Key RunSchedule::momentOf(ValueId value, Key made,
+                                       Key lastRead) const {
+  if (lastRead < 0)
+    return made;
+  if (problem->hasTakeOvers && lastRead < end()) {
+    const std::vector<ValueId> &taken =
+        problem->runners[runnerOf(lastRead)].takesOver;
+    if (std::find(taken.begin(), taken.end(), value) != taken.end())
+      return lastRead - 1;
+  }
+  return lastRead;
+}
+
 RunSchedule::Key RunSchedule::lastMoment(ValueId value, Key from,
                                          Key to) const {
-  Key last = lastRead(value, from, to);
-  if (last < 0)
-    return from;
-  if (problem->hasTakeOvers && last < end()) {
-    const RunProblem::Runner &reader = problem->runners[runnerOf(last)];
-    if (std::find(reader.takesOver.begin(), reader.takesOver.end(), value) !=
-        reader.takesOver.end())
-      return last - 1;
-  }
-  return last;
+  return momentOf(value, from, lastRead(value, from, to));
 }
 
 RunSchedule::Stay RunSchedule::stayAt(ValueId value, Key at) const {

@@ -89,7 +89,10 @@ private:
     return Key(stage) << shift | runner;
   }
   Key lastRead(ValueId value, Key from, Key to) const;
-  /// When what was made at `from` is live for the last time.
+  /// When a value is live for the last time that was made at `made` and last
+  /// read at `lastRead`, or not at all if that is -1.
+  Key momentOf(ValueId value, Key made, Key lastRead) const;
+  /// The same, of what was made at `from`, by what reads it before `to`.
   Key lastMoment(ValueId value, Key from, Key to) const;
   /// What is live at `key`, where no run is yet.
   int64_t bytesAcross(Key key) const;

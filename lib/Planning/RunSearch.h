@@ -18,6 +18,7 @@
 #include "RunSegments.h"
 
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -50,6 +51,7 @@ private:
   struct Candidate {
     Again run;
     double worth = 0;
+    With with = With::nothing;
   };
 
   bool isLate() const;
@@ -61,6 +63,8 @@ private:
   void offer(const RunSchedule &schedule);
   void insert(RunSchedule &schedule, Again run);
   void erase(RunSchedule &schedule, Again run);
+  /// Takes out the run, and those that nothing needs without it.
+  void eraseWith(RunSchedule &schedule, Again run);
   void undo(RunSchedule &schedule, size_t changes);
   /// Puts in the run, and others with it, of values that were over at `peak`.
   void insertWith(RunSchedule &schedule, Again run, With with, Key peak);
@@ -69,18 +73,31 @@ private:
   void improve();
   void trySegments();
   /// Lets go of values by their worth, roughly, until it fits.
-  bool reduceQuickly(RunSchedule &schedule);
+  bool reduceQuickly(RunSchedule &schedule, With with);
+  /// The relief for the price of the candidate, and with what.
+  void weigh(RunSchedule &schedule, Candidate &candidate, Key peak,
+             double excess, double power);
   /// At each peak, the run that relieves most for its price. `power`: how much
   /// relief counts against price.
   bool reduce(RunSchedule &schedule, double power);
-  /// Runs that would free something at `peak`.
+  /// The run that would free the value at `peak`, if there is one.
+  std::optional<Candidate> candidateOf(const RunSchedule &schedule,
+                                       ValueId value, Key peak) const;
+  std::optional<Candidate> randomCandidate(const RunSchedule &schedule,
+                                           Key peak);
+  /// All of them.
   void findCandidates(const RunSchedule &schedule, Key peak);
+  /// By chance: simulated annealing of what is above the budget together with
+  /// what the runs cost, times `price`. Where greed is stuck, this often is not.
+  void descend(RunSchedule &schedule, int64_t changes, double price);
   /// Takes out what is not needed, the dearest first.
   void tidy(RunSchedule &schedule);
   void anneal(RunSchedule &schedule, int64_t changes, double heat);
   bool changeAtRandom(RunSchedule &schedule);
   bool repair(RunSchedule &schedule);
   void eraseSome(RunSchedule &schedule, size_t tries);
+  /// One in which it may be worthwhile to run it; -1: there is none.
+  RunnerId randomStage(const RunSchedule &schedule, RunnerId runner);
   bool findRandomRun(const RunSchedule &schedule, Again &run);
   double priceOf(RunnerId runner) const;
 
@@ -96,8 +113,17 @@ private:
   std::vector<Change> log;
   std::vector<Candidate> candidates;
   std::vector<RunnerId> movable;
+  /// Values that are worth letting go of, and can be made again.
+  std::vector<ValueId> droppable;
   double averageSeconds = 0;
+  /// Work done so far, in units that are the same on every machine; by runner,
+  /// that of putting in or taking out a run; when to end.
+  int64_t steps = 0;
+  std::vector<int64_t> stepsOf;
+  int64_t lastStep = 0;
   uint64_t state = 0;
+  /// A change that makes the runs dearer than this is not seen through.
+  double dearest = std::numeric_limits<double>::infinity();
   std::chrono::steady_clock::time_point began;
 };
 

@@ -13,6 +13,9 @@
 using namespace espalier::planning;
 
 RunSegments::RunSegments(const RunProblem &problem) : problem(problem) {
+  RunSchedule plain(problem);
+  RunProfile::Run peakRun = plain.getProfile().peakRun();
+  RunnerId peak = peakRun.key < 0 ? 0 : plain.stageOf(peakRun.key);
   for (const RunProblem::Value &value : problem.values) {
     RunnerId start = value.maker;
     RunnerId end = -1;
@@ -23,6 +26,13 @@ RunSegments::RunSegments(const RunProblem &problem) : problem(problem) {
         end = reader;
       }
       at = reader;
+    }
+    // To let go of it for a short time is no help, unless that is the peak.
+    bool crossesPeak = start < peak && peak < end;
+    if (end < start + 2 ||
+        (!crossesPeak && end - start <= problem.size() / 64)) {
+      start = at;
+      end = -1;
     }
     gapStart.push_back(start);
     gapEnd.push_back(end);
@@ -127,6 +137,7 @@ std::vector<RunSchedule::Again> RunSegments::make(double secondsPerByte,
     if (dropped[value])
       there[value] = gapStart[value];
   std::vector<RunSchedule::Again> again;
+  size_t limit = 2 * problem.runners.size();
   std::vector<ValueId> open;
   for (RunnerId stage = 0; stage < problem.size(); ++stage) {
     open = problem.runners[stage].reads;
@@ -137,6 +148,8 @@ std::vector<RunSchedule::Again> RunSegments::make(double secondsPerByte,
       if (stage <= there[value] || stage > problem.runners[maker].lastStage)
         continue;
       again.push_back({maker, stage});
+      if (again.size() > limit)
+        return {};
       for (ValueId made : problem.runners[maker].makes) {
         const std::vector<RunnerId> &readers = problem.values[made].readers;
         there[made] = std::max(stage, readers.empty() ? stage : readers.back());

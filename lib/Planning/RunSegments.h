@@ -26,7 +26,8 @@ public:
   explicit RunSegments(const RunProblem &problem);
 
   /// What takes more than so many seconds per byte is kept; a segment lets go
-  /// of at most so many bytes.
+  /// of at most so many bytes. Nothing, if that takes more than two runs more
+  /// of every operator: then there is no such plan.
   std::vector<RunSchedule::Again> make(double secondsPerByte,
                                        int64_t segmentBytes) const;
   /// Limits that make a difference, ascending, at most so many.
@@ -39,7 +40,8 @@ private:
 
   const RunProblem &problem;
   /// By value: the longest time between a run that makes or reads it and the
-  /// next that reads it, by their stages; `gapEnd` -1: nothing reads it.
+  /// next that reads it, by their stages. `gapEnd` -1: no time to speak of;
+  /// then `gapStart` is the last that reads it.
   std::vector<RunnerId> gapStart;
   std::vector<RunnerId> gapEnd;
   std::vector<double> density;

@@ -172,8 +172,8 @@ private:
           kept[made] = true;
       RunSchedule::Again run = {maker, stage};
       bool isThere = false;
-      for (size_t i = again.size(); i-- > 0 && again[i].stage == stage;)
-        isThere |= again[i] == run;
+      for (size_t i = again.size(); i > 0 && again[i - 1].stage == stage; --i)
+        isThere |= again[i - 1] == run;
       if (isThere)
         continue;
       again.push_back(run);

@@ -148,9 +148,10 @@ private:
   std::set<TensorId> updated;
 };
 
-/// The cheapest of all sequences of stages, found by trying them all: Dijkstra's
-/// algorithm over how many operators have run, the last that ran in the stage,
-/// and what is live. Of graphs whose operators have one output each. -1: none.
+/// The cheapest of all sequences of stages, found by trying them all:
+/// Dijkstra's algorithm over how many operators have run, the last that ran in
+/// the stage, and what is live. Of graphs whose operators have one output each.
+/// -1: none.
 double findOptimum(const Graph &graph, int64_t budget) {
   size_t count = graph.operators.size();
   struct State {
@@ -264,7 +265,7 @@ TEST(Recompute, SaysWhatTheSmallestBudgetIs) {
   EXPECT_EQ(error,
             "no recomputation fits into 40 bytes; the smallest budget that one "
             "was found for is 41 bytes, and none below 41 can be; that much is "
-            "live when 'b4' runs, the largest being 'f1' (10 bytes); 'f3' (10 "
+            "live when 'b4' runs, the largest being 'f2' (10 bytes); 'f3' (10 "
             "bytes); 'f4' (10 bytes); parameters and inputs are 1 bytes of it");
 }
 
@@ -379,7 +380,7 @@ TEST(Recompute, ALargerBudgetIsNeverDearer) {
 TEST(Recompute, RandomPlansAreRight) {
   int planned = 0;
   int withRunsAgain = 0;
-  for (uint32_t seed = 0; seed < 12000; ++seed) {
+  for (uint32_t seed = 0; seed < 14000; ++seed) {
     std::mt19937 random(seed);
     Graph graph = RandomGraph(seed, 3 + int(random() % 14), false).graph;
     ASSERT_EQ(checkGraph(graph), "") << seed;
@@ -438,8 +439,9 @@ TEST(Recompute, IsNearTheOptimum) {
         continue;
       }
       ++solvable;
-      if (!plan)
-        continue;
+      if (!plan) {std::printf("NOPLAN seed %u budget %ld of %ld..%ld opt %g once %g\n", seed, budget, least, most, optimum, once);
+        continue;}
+      if(once + plan->secondsAgain != optimum){std::printf("SUBOPT seed %u budget %ld of %ld..%ld opt %g once %g ours %g\n", seed, budget, least, most, optimum, once, plan->secondsAgain+once); for(auto&o:graph.operators){std::printf(" %s %g:",o.name.c_str(),o.seconds);for(auto t:o.inputs)std::printf(" %d",t);for(auto t:o.outputs)std::printf(" ->%d %ld%s",t,graph.tensors[t].bytes,graph.tensors[t].kind==TensorKind::output?"!":"");std::printf("\n");} for(auto x:plan->sequence)std::printf(" %d",x);std::printf("\n");}
       EXPECT_GE(once + plan->secondsAgain, optimum) << seed;
       same += once + plan->secondsAgain == optimum;
       ours += once + plan->secondsAgain;
