@@ -201,7 +201,10 @@ private:
           continue;
         int64_t place = current[op.inputs[size_t(op.inPlace[i])]];
         const Block &block = blocks[size_t(place)];
-        if (block.isFixed || block.to != int64_t(at) ||
+        int64_t reads = 0;
+        for (TensorId input : op.inputs)
+          reads += current[input] == place ? 1 : 0;
+        if (reads != 1 || block.isFixed || block.to != int64_t(at) ||
             block.bytes != graph.tensors[op.outputs[i]].bytes ||
             std::find(taken.begin(), taken.end(), place) != taken.end())
           continue;

@@ -154,7 +154,12 @@ void RunProblem::findTakeOvers(Runner &runner) {
       continue;
     ValueId output = valueOf[op.outputs[i]];
     ValueId input = valueOf[op.inputs[size_t(op.inPlace[i])]];
-    if (output >= 0 && input >= 0 &&
+    // Under two names, the operator may still need one when it writes the
+    // other.
+    auto names = std::count_if(
+        op.inputs.begin(), op.inputs.end(),
+        [&](TensorId tensor) { return valueOf[tensor] == input; });
+    if (output >= 0 && input >= 0 && names == 1 &&
         values[input].bytes == values[output].bytes &&
         !contains(runner.takesOver, input))
       runner.takesOver.push_back(input);

@@ -45,7 +45,8 @@ struct RecomputeOptions {
   /// By operator: what a run costs. Empty: the operators' own seconds.
   std::vector<double> seconds;
   /// An output of an input's size may lie where the input lay, if the operator
-  /// says so (Operator::inPlace) and nothing reads the input afterwards.
+  /// says so (Operator::inPlace), reads it once, and nothing reads the input
+  /// afterwards.
   bool inPlace = false;
   /// Changes that the search tries before it is content. 0: none, the first
   /// sequence that fits is taken. -1: by the size of the graph, so that it
@@ -92,10 +93,10 @@ planRecomputations(const Graph &graph, const std::vector<int64_t> &budgets,
                    const RecomputeOptions &options = {});
 
 /// The sequence's steps and buffers, without offsets: a buffer for each stay of
-/// a tensor, views and in-place outputs sharing. `sequence` must be a
-/// Recomputation's.
-Plan planOfSequence(const Graph &graph,
-                    const std::vector<OperatorId> &sequence);
+/// a tensor, views sharing, and, if `inPlace`, outputs that take over inputs.
+/// `sequence` must be a Recomputation's.
+Plan planOfSequence(const Graph &graph, const std::vector<OperatorId> &sequence,
+                    bool inPlace = false);
 
 } // namespace espalier::planning
 

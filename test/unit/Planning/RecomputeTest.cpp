@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "espalier/Planning/Recompute.h"
+#include "espalier/Planning/AssignBuffers.h"
+#include "espalier/Planning/CheckPlan.h"
 #include "espalier/Planning/CheckRecomputation.h"
 
 #include <gtest/gtest.h>
@@ -348,6 +350,43 @@ TEST(Recompute, TakesOverInputsInPlace) {
   EXPECT_EQ(recomputationLowerBound(graph, options), 100);
 }
 
+TEST(Recompute, TakesOverWhatIsReadOnce) {
+  // As a convolution with itself: where y is written, x is still read.
+  Graph graph;
+  graph.tensors = {{"x", 100, TensorKind::temporary, -1},
+                   {"y", 100, TensorKind::output, -1}};
+  graph.operators = {makeOperator("f", {}, {0}, 1),
+                     makeOperator("g", {0, 0}, {1}, 1)};
+  graph.operators[1].inPlace = {0};
+  RecomputeOptions options;
+  options.inPlace = true;
+  EXPECT_EQ(withoutRecomputation(graph, options).peakBytes, 200);
+}
+
+TEST(Recompute, TakesOverWhatIsMadeAgainLater) {
+  // g takes over the first x; the second one is an output.
+  Graph graph;
+  graph.tensors = {{"x", 100, TensorKind::output, -1},
+                   {"y", 100, TensorKind::temporary, -1},
+                   {"large", 90, TensorKind::temporary, -1},
+                   {"z", 10, TensorKind::output, -1}};
+  graph.operators = {
+      makeOperator("f", {}, {0}, 1), makeOperator("g", {0}, {1}, 1),
+      makeOperator("h", {1}, {2}, 1), makeOperator("i", {2}, {3}, 1)};
+  graph.operators[1].inPlace = {0};
+  RecomputeOptions options;
+  options.inPlace = true;
+  EXPECT_EQ(withoutRecomputation(graph, options).peakBytes, 290);
+  std::string error;
+  auto plan = planRecomputation(graph, 190, error, options);
+  ASSERT_TRUE(plan) << error;
+  EXPECT_EQ(plan->sequence, (std::vector<OperatorId>{0, 1, 2, 3, 0}));
+  EXPECT_EQ(plan->peakBytes, 190);
+  int64_t peak = 0;
+  EXPECT_EQ(checkRecomputation(graph, plan->sequence, 190, true, &peak), "");
+  EXPECT_EQ(peak, 190);
+}
+
 TEST(Recompute, ALargerBudgetIsNeverDearer) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     Graph graph = RandomGraph(seed, 14, false).graph;
@@ -377,9 +416,22 @@ TEST(Recompute, ALargerBudgetIsNeverDearer) {
   }
 }
 
+/// Plans cannot have that: the new value would be written over elements that
+/// are read later.
+bool updatesThroughAView(const Graph &graph) {
+  for (const Operator &op : graph.operators)
+    for (TensorId parameter : op.updates)
+      for (TensorId input : op.inputs)
+        if (parameter >= 0 && graph.tensors[input].viewOf >= 0 &&
+            graph.storageOf(input) == parameter)
+          return true;
+  return false;
+}
+
 TEST(Recompute, RandomPlansAreRight) {
   int planned = 0;
   int withRunsAgain = 0;
+  int takenOver = 0;
   for (uint32_t seed = 0; seed < 14000; ++seed) {
     std::mt19937 random(seed);
     Graph graph = RandomGraph(seed, 3 + int(random() % 14), false).graph;
@@ -410,10 +462,19 @@ TEST(Recompute, RandomPlansAreRight) {
               "")
         << seed;
     ASSERT_EQ(peak, plan->peakBytes) << seed;
+    if (updatesThroughAView(graph))
+      continue;
+    Plan steps = planOfSequence(graph, plan->sequence, options.inPlace);
+    ASSERT_TRUE(assignBuffers(steps, error)) << seed << error;
+    ASSERT_EQ(checkPlan(graph, steps), "") << seed;
+    for (const Buffer &buffer : steps.buffers)
+      takenOver += buffer.sharesWith >= 0 &&
+                   graph.tensors[buffer.tensor].viewOf < 0;
   }
   // That it plans at all, and that there was something to plan.
   EXPECT_GT(planned, 10000);
   EXPECT_GT(withRunsAgain, 2000);
+  EXPECT_GT(takenOver, 1000);
 }
 
 TEST(Recompute, IsNearTheOptimum) {
