@@ -274,11 +274,12 @@ enum {
   ESPALIER_STEP_LAYER = 13,
   /* operands: a buffer on the device, one in the host's memory (HOST, OUTPUT,
    * PARAMETER or STATE) of the same shape. Starts a copy, which runs beside the
-   * steps after it and has ended before the phase after `last_phase` of the
-   * first operand, and before what reads the second. */
+   * steps after it and has ended before what reads the second, and before what
+   * writes the first operand's memory. */
   ESPALIER_STEP_OFFLOAD = 14,
   /* operands: a buffer in the host's memory (HOST, INPUT, PARAMETER, STATE or
-   * CONSTANT), one on the device. The copy has ended before the first step that
+   * CONSTANT), of which `elements` from `column` on are copied, and one on the
+   * device that has as many. The copy has ended before the first step that
    * reads the second. */
   ESPALIER_STEP_PREFETCH = 15,
 };
