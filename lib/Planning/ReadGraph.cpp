@@ -293,7 +293,12 @@ std::optional<Graph> espalier::planning::readGraph(const std::string &text,
   // A log's first line is an object by itself; a graph's file is one object.
   size_t end = text.find('\n');
   json first = json::parse(text.substr(0, end), nullptr, false);
-  if (first.is_object() && first.contains("INSTRUCTION"))
-    return readDtrLog(text, error);
-  return readCheckmateGraph(text, error);
+  bool isLog = first.is_object() && first.contains("INSTRUCTION");
+  std::optional<Graph> graph =
+      isLog ? readDtrLog(text, error) : readCheckmateGraph(text, error);
+  if (graph && graph->operators.empty()) {
+    error = "there are no operators, and so nothing to plan";
+    return std::nullopt;
+  }
+  return graph;
 }

@@ -156,9 +156,10 @@ void RunProblem::findTakeOvers(Runner &runner) {
     ValueId input = valueOf[op.inputs[size_t(op.inPlace[i])]];
     // Under two names, the operator may still need one when it writes the
     // other.
-    auto names = std::count_if(
-        op.inputs.begin(), op.inputs.end(),
-        [&](TensorId tensor) { return valueOf[tensor] == input; });
+    auto names =
+        std::count_if(op.inputs.begin(), op.inputs.end(), [&](TensorId tensor) {
+          return valueOf[tensor] == input;
+        });
     if (output >= 0 && input >= 0 && names == 1 &&
         values[input].bytes == values[output].bytes &&
         !contains(runner.takesOver, input))

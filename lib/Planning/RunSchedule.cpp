@@ -64,16 +64,14 @@ void RunSchedule::buildProfile() {
     std::sort(reads.begin(), reads.end());
     for (size_t i = 0; i < made.size(); ++i) {
       Key from = keyOf(made[i], value.maker);
-      Key to =
-          i + 1 < made.size() ? keyOf(made[i + 1], value.maker) : end();
+      Key to = i + 1 < made.size() ? keyOf(made[i + 1], value.maker) : end();
       auto after = std::lower_bound(reads.begin(), reads.end(), to);
-      Key last = after == reads.begin() || *(after - 1) < from ? -1
-                                                               : *(after - 1);
+      Key last =
+          after == reads.begin() || *(after - 1) < from ? -1 : *(after - 1);
       if (value.keptToTheEnd && to == end())
         last = end();
       change[indexOf(from)] += value.bytes;
-      change[indexOf(momentOf(ValueId(number), from, last) + 1)] -=
-          value.bytes;
+      change[indexOf(momentOf(ValueId(number), from, last) + 1)] -= value.bytes;
     }
   }
   int64_t live = 0;

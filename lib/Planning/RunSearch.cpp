@@ -293,8 +293,8 @@ RunSearch::randomCandidate(const RunSchedule &schedule, Key peak) {
   for (size_t tries = 32 + droppable.size() / 8; tries > 0 && wanted > 0;
        --tries) {
     ++steps;
-    std::optional<Candidate> other = candidateOf(
-        schedule, droppable[randomBelow(droppable.size())], peak);
+    std::optional<Candidate> other =
+        candidateOf(schedule, droppable[randomBelow(droppable.size())], peak);
     if (!other)
       continue;
     --wanted;
@@ -394,8 +394,7 @@ void RunSearch::tidy(RunSchedule &schedule) {
   log.clear();
 }
 
-RunnerId RunSearch::randomStage(const RunSchedule &schedule,
-                                RunnerId runner) {
+RunnerId RunSearch::randomStage(const RunSchedule &schedule, RunnerId runner) {
   const RunProblem::Runner &of = problem.runners[runner];
   auto oneOf = [&](const std::vector<RunnerId> &stages) {
     return stages[randomBelow(stages.size())];
@@ -406,9 +405,8 @@ RunnerId RunSearch::randomStage(const RunSchedule &schedule,
     // reads what it makes.
     const RunProblem::Value &value =
         problem.values[of.reads[randomBelow(of.reads.size())]];
-    RunnerId stage =
-        oneOf(schedule.stagesOf(value.readers[randomBelow(
-            value.readers.size())]));
+    RunnerId stage = oneOf(
+        schedule.stagesOf(value.readers[randomBelow(value.readers.size())]));
     return stage + RunnerId(randomBelow(2));
   }
   if (of.makes.empty())
@@ -521,15 +519,15 @@ void RunSearch::anneal(RunSchedule &schedule, int64_t changes, double heat) {
     if ((i & 63) == 0) {
       if (isLate())
         break;
-      double done = std::max(double(i) / double(changes),
-                             double(steps - begun) / most);
+      double done =
+          std::max(double(i) / double(changes), double(steps - begun) / most);
       temperature = first * std::exp(fall * done);
     }
     // Chance decides beforehand how much dearer the change may be, so that one
     // that will be too dear is not seen through. Taking out what it makes
     // needless can still save a little.
-    double limit = schedule.secondsAgain() -
-                   temperature * std::log(1.0 - randomPart());
+    double limit =
+        schedule.secondsAgain() - temperature * std::log(1.0 - randomPart());
     dearest = limit + 2 * averageSeconds;
     log.clear();
     bool kept = changeAtRandom(schedule);
@@ -576,8 +574,7 @@ void RunSearch::begin(int64_t budgetBytes,
       tidy(schedule);
       offer(schedule);
     }
-  int64_t changes =
-      std::min<int64_t>(100'000, 200 * int64_t(problem.size()));
+  int64_t changes = std::min<int64_t>(100'000, 200 * int64_t(problem.size()));
   if (options.changes >= 0)
     changes = std::min(changes, options.changes);
   if (problem.size() <= thoroughLimit) {
@@ -604,8 +601,7 @@ void RunSearch::begin(int64_t budgetBytes,
     descend(schedule, changes, 0);
 }
 
-void RunSearch::descend(RunSchedule &schedule, int64_t changes,
-                        double price) {
+void RunSearch::descend(RunSchedule &schedule, int64_t changes, double price) {
   if (movable.empty() || droppable.empty())
     return;
   lastStep = steps + stepsToBegin;

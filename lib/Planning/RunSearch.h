@@ -88,7 +88,8 @@ private:
   /// All of them.
   void findCandidates(const RunSchedule &schedule, Key peak);
   /// By chance: simulated annealing of what is above the budget together with
-  /// what the runs cost, times `price`. Where greed is stuck, this often is not.
+  /// what the runs cost, times `price`. Where greed is stuck, this often is
+  /// not.
   void descend(RunSchedule &schedule, int64_t changes, double price);
   /// Takes out what is not needed, the dearest first.
   void tidy(RunSchedule &schedule);

@@ -22,8 +22,7 @@ public:
   PlanMaker(const Graph &graph, const std::vector<OperatorId> &sequence)
       : graph(graph), sequence(sequence),
         lastStep(std::max<int32_t>(0, int32_t(sequence.size()) - 1)),
-        current(graph.tensors.size(), -1), updates(graph.tensors.size(), -1) {
-  }
+        current(graph.tensors.size(), -1), updates(graph.tensors.size(), -1) {}
 
   Plan make(bool inPlace) {
     for (size_t t = 0; t < graph.tensors.size(); ++t) {
@@ -94,8 +93,8 @@ private:
   }
 
   /// What a buffer names, by views and updates alone.
-  static BufferId
-  rootOf(const std::vector<BufferId> &sharesWith, BufferId buffer) {
+  static BufferId rootOf(const std::vector<BufferId> &sharesWith,
+                         BufferId buffer) {
     while (sharesWith[buffer] >= 0)
       buffer = sharesWith[buffer];
     return buffer;

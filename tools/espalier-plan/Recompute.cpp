@@ -124,8 +124,8 @@ private:
   void write() {
     planning::PlanFile file;
     file.graph = graph;
-    file.plan = planning::planOfSequence(graph, plans[0]->sequence,
-                                         options.inPlace);
+    file.plan =
+        planning::planOfSequence(graph, plans[0]->sequence, options.inPlace);
     planning::AssignBuffersOptions assignOptions;
     assignOptions.capacity = budgets[0];
     std::string error;

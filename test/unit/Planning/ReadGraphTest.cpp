@@ -81,6 +81,8 @@ TEST(ReadGraph, SaysWhatIsWrongWithAGraph) {
             std::string::npos);
   EXPECT_EQ(problemOf("[]"), "there is no list 'nodes'");
   EXPECT_EQ(problemOf(R"({"nodes": []})"), "there is no list 'links'");
+  EXPECT_EQ(problemOf(withNodes("[]")),
+            "there are no operators, and so nothing to plan");
   EXPECT_EQ(problemOf(withNodes("[3]")), "node 0 is no object");
   EXPECT_EQ(problemOf(withNodes(R"([{"cost_ram": 1}])")),
             "node 0 has no 'id' that is a number or a string");

@@ -23,6 +23,13 @@ using namespace espalier::planning;
 
 namespace {
 
+/// What reads each address slowly, reads a part of the random graphs.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr uint32_t randomGraphs = 2000;
+#else
+constexpr uint32_t randomGraphs = 14000;
+#endif
+
 Operator makeOperator(const std::string &name, std::vector<TensorId> inputs,
                       std::vector<TensorId> outputs, double seconds) {
   Operator op;
@@ -432,12 +439,12 @@ TEST(Recompute, RandomPlansAreRight) {
   int planned = 0;
   int withRunsAgain = 0;
   int takenOver = 0;
-  for (uint32_t seed = 0; seed < 14000; ++seed) {
+  for (uint32_t seed = 0; seed < randomGraphs; ++seed) {
     std::mt19937 random(seed);
     Graph graph = RandomGraph(seed, 3 + int(random() % 14), false).graph;
     ASSERT_EQ(checkGraph(graph), "") << seed;
     RecomputeOptions options;
-    options.changes = 40;
+    options.changes = 12;
     options.inPlace = random() % 2;
     Recomputation plain = withoutRecomputation(graph, options);
     int64_t peak = 0;
@@ -468,13 +475,13 @@ TEST(Recompute, RandomPlansAreRight) {
     ASSERT_TRUE(assignBuffers(steps, error)) << seed << error;
     ASSERT_EQ(checkPlan(graph, steps), "") << seed;
     for (const Buffer &buffer : steps.buffers)
-      takenOver += buffer.sharesWith >= 0 &&
-                   graph.tensors[buffer.tensor].viewOf < 0;
+      takenOver +=
+          buffer.sharesWith >= 0 && graph.tensors[buffer.tensor].viewOf < 0;
   }
   // That it plans at all, and that there was something to plan.
-  EXPECT_GT(planned, 10000);
-  EXPECT_GT(withRunsAgain, 2000);
-  EXPECT_GT(takenOver, 1000);
+  EXPECT_GT(uint32_t(planned), randomGraphs * 5 / 7);
+  EXPECT_GT(uint32_t(withRunsAgain), randomGraphs / 7);
+  EXPECT_GT(uint32_t(takenOver), randomGraphs / 14);
 }
 
 TEST(Recompute, IsNearTheOptimum) {
@@ -482,6 +489,8 @@ TEST(Recompute, IsNearTheOptimum) {
   int same = 0;
   double ours = 0;
   double optimal = 0;
+  RecomputeOptions options;
+  options.changes = 1500;
   for (uint32_t seed = 0; seed < 150; ++seed) {
     Graph graph = RandomGraph(seed, 5 + int(seed % 4), true).graph;
     int64_t most = withoutRecomputation(graph).peakBytes;
@@ -494,15 +503,14 @@ TEST(Recompute, IsNearTheOptimum) {
     for (int64_t budget : {least, (least + most) / 2, most - 1}) {
       double optimum = findOptimum(graph, budget);
       std::string error;
-      auto plan = planRecomputation(graph, budget, error);
+      auto plan = planRecomputation(graph, budget, error, options);
       if (optimum < 0) {
         EXPECT_FALSE(plan) << seed;
         continue;
       }
       ++solvable;
-      if (!plan) {std::printf("NOPLAN seed %u budget %ld of %ld..%ld opt %g once %g\n", seed, budget, least, most, optimum, once);
-        continue;}
-      if(once + plan->secondsAgain != optimum){std::printf("SUBOPT seed %u budget %ld of %ld..%ld opt %g once %g ours %g\n", seed, budget, least, most, optimum, once, plan->secondsAgain+once); for(auto&o:graph.operators){std::printf(" %s %g:",o.name.c_str(),o.seconds);for(auto t:o.inputs)std::printf(" %d",t);for(auto t:o.outputs)std::printf(" ->%d %ld%s",t,graph.tensors[t].bytes,graph.tensors[t].kind==TensorKind::output?"!":"");std::printf("\n");} for(auto x:plan->sequence)std::printf(" %d",x);std::printf("\n");}
+      if (!plan)
+        continue;
       EXPECT_GE(once + plan->secondsAgain, optimum) << seed;
       same += once + plan->secondsAgain == optimum;
       ours += once + plan->secondsAgain;
