@@ -11,7 +11,9 @@
 # and everything that is learned, running statistics among it, must be equal bit
 # by bit. Then below, down to the smallest budget of all, where layers run for a
 # part of the batch at a time: as sums over the batch are then taken in another
-# order, a step of training must be equal but for rounding. What was used of the
+# order, the same network in f64 must learn the same but for rounding (in f32 a
+# few steps of training make more of it than can be told from an error). What was
+# used of the
 # device is at most what was planned, which is within the budget, and is no more
 # than with a larger budget. Every plan passes `espalier-plan check`.
 #
@@ -37,7 +39,9 @@ def run(*command, fails=False, env=None):
 
 
 def write_npy(path, kind, shape, values):
-    header = f"{{'descr': '<{kind}4', 'fortran_order': False, 'shape': {shape}, }}"
+    """`kind` as struct has it: f, d or i."""
+    dtype = {"f": "f4", "d": "f8", "i": "i4"}[kind]
+    header = f"{{'descr': '<{dtype}', 'fortran_order': False, 'shape': {shape}, }}"
     header += " " * ((-11 - len(header)) % 64) + "\n"
     with open(path, "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)))
@@ -45,21 +49,22 @@ def write_npy(path, kind, shape, values):
         file.write(struct.pack(f"<{len(values)}{kind}", *values))
 
 
-def write_samples(folder, ir, steps):
-    """Noise for images, and any labels, of so many batches of the network's."""
+def write_samples(folder, ir):
+    """Noise for images, and any labels, of STEPS batches of the network's."""
     draw = random.Random(1)
     inputs = []
     for name, make in (("image", lambda: draw.gauss(0, 1)), ("label", None)):
-        match = re.search(rf'tensor<([\dx]+)x([fi])32> {{nn.input = "{name}"}}', ir)
+        match = re.search(rf'tensor<([\dx]+)x([fi]\d+)> {{nn.input = "{name}"}}', ir)
         shape = [int(extent) for extent in match.group(1).split("x")]
         classes = 2 if len(shape) > 1 else 4
         make = make or (lambda: draw.randrange(classes))
-        shape[0] *= steps
+        shape[0] *= STEPS
         count = 1
         for extent in shape:
             count *= extent
         path = f"{folder}/{name}.npy"
-        write_npy(path, match.group(2), tuple(shape), [make() for _ in range(count)])
+        kind = {"f32": "f", "f64": "d", "i32": "i"}[match.group(2)]
+        write_npy(path, kind, tuple(shape), [make() for _ in range(count)])
         inputs += ["--input", f"{name}={path}"]
     return inputs
 
@@ -76,11 +81,8 @@ class Training:
             *generator, "-o", self.ir, "--weights", self.weights,
             env={**os.environ, "PYTHONPATH": path},
         )
-        self.write_samples(STEPS)
-
-    def write_samples(self, steps):
         with open(self.ir, encoding="utf-8") as file:
-            self.inputs = write_samples(self.folder, file.read(), steps)
+            self.inputs = write_samples(folder, file.read())
 
     def compile(self, budget, *options, fails=False):
         options = ["--train=momentum", "--train-without=clipping", *options]
@@ -124,7 +126,8 @@ def tensors_of(safetensors):
     for name, tensor in json.loads(safetensors[8 : 8 + length]).items():
         if name != "__metadata__":
             begin, end = (8 + length + offset for offset in tensor["data_offsets"])
-            tensors[name] = array.array("f", safetensors[begin:end])
+            kind = {"F32": "f", "F64": "d"}[tensor["dtype"]]
+            tensors[name] = array.array(kind, safetensors[begin:end])
     return tensors
 
 
@@ -153,15 +156,16 @@ def budgets(largest, smallest, steps):
 class Sweep:
     """Budgets from large to small."""
 
-    def __init__(self, training, name):
-        self.training = training
-        self.name = name
-        self.moved = 0
-        self.restart()
-
-    def restart(self):
+    def __init__(self, source, folder, network):
+        self.training = Training(source, folder, network)
+        self.name = network[0]
         self.learned, self.log, memory = self.training.train(None)
         self.peak = self.largest = memory["planned_device_bytes"]
+        self.unsplit = smallest_budget(self.training, "--ablate=split-layers")
+        self.smallest = smallest_budget(self.training)
+        self.moved = 0
+        if not self.smallest < self.unsplit < self.largest:
+            sys.exit(f"{self.smallest} < {self.unsplit} < {self.largest} bytes: not so")
 
     def check(self, budget, tolerance):
         where = f"{self.name}, {budget} of {self.largest} bytes: "
@@ -171,10 +175,9 @@ class Sweep:
                 sys.exit(f"{where}something else was learned: {log}, not {self.log}")
         else:
             error = largest_error(learned, self.learned)
+            error = max(error, abs(log["loss"] / self.log["loss"] - 1))
             if not error < tolerance:
                 sys.exit(f"{where}what was learned differs by {error}")
-            if abs(log["loss"] - self.log["loss"]) > 1e-6 * abs(self.log["loss"]):
-                sys.exit(f"{where}the loss is {log['loss']}, not {self.log['loss']}")
         used, planned = memory["device_peak_bytes"], memory["planned_device_bytes"]
         if not used <= planned <= budget:
             sys.exit(f"{where}{used} bytes were used, {planned} planned")
@@ -187,23 +190,17 @@ class Sweep:
 def main(source, folder, flag, steps, *network):
     assert flag == "--steps"
     steps = int(steps)
-    training = Training(source, folder, network)
-    sweep = Sweep(training, network[0])
-    unsplit = smallest_budget(training, "--ablate=split-layers")
-    smallest = smallest_budget(training)
-    if not smallest < unsplit < sweep.largest:
-        sys.exit(f"the smallest budgets are {smallest} and {unsplit}, of {sweep.largest} bytes")
-    for budget in budgets(sweep.largest, unsplit, steps):
+    sweep = Sweep(source, folder, network)
+    for budget in budgets(sweep.largest, sweep.unsplit, steps):
         sweep.check(budget, 0)
     if sweep.moved == 0:
         sys.exit(f"{network[0]}: nothing was ever offloaded")
-    training.compile(unsplit - 1, "--ablate=split-layers", fails=True)
-    training.write_samples(1)
-    sweep.restart()
-    sweep.peak = unsplit
-    for budget in budgets(unsplit - 1, smallest, max(2, steps // 2)):
-        sweep.check(budget, 2e-5)
-    training.compile(smallest - 1, fails=True)
+    sweep.training.compile(sweep.unsplit - 1, "--ablate=split-layers", fails=True)
+    sweep.training.compile(sweep.smallest - 1, fails=True)
+
+    sweep = Sweep(source, folder, (*network, "--dtype", "f64"))
+    for budget in budgets(sweep.unsplit - 1, sweep.smallest, max(2, steps // 2)):
+        sweep.check(budget, 1e-9)
 
 
 main(*sys.argv[1:])

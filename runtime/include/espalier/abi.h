@@ -329,9 +329,11 @@ enum {
   ESPALIER_LAYER_SUM_CHANNELS = 13,
   /* input, out: `padding` elements of `value` around each image. */
   ESPALIER_LAYER_PAD = 14,
-  /* Any number of inputs, out: side by side along dimension `axis`. */
+  /* Any number of inputs, out: side by side along dimension `axis`. Along the
+   * first they may differ in rank: then rows are as many elements. */
   ESPALIER_LAYER_CONCAT = 15,
-  /* input, out: the part of the input that begins at `offsets`. */
+  /* input, out: the part of the input that begins at `offsets`. Of rows, at an
+   * offset in the first dimension alone, they may differ in rank. */
   ESPALIER_LAYER_SLICE = 16,
   /* a (M x K, or K x M with TRANSPOSE_A), b (K x N, or N x K with TRANSPOSE_B),
    * optionally bias (N), out (M x N). An operand of higher rank is a matrix

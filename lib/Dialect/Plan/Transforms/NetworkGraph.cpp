@@ -92,6 +92,7 @@ public:
         return failure();
     if (failed(readResults(body.getTerminator())))
       return failure();
+    markBackward(body.getTerminator());
     finishBuffers();
     if (std::string problem = planning::checkGraph(graph()); !problem.empty())
       return function().emitOpError("cannot be planned: ") << problem;
@@ -520,6 +521,25 @@ private:
         graph().tensors[tensor].kind = TensorKind::output;
     }
     return success();
+  }
+
+  /// Whatever no result but gradients and updates depends on is of the backward
+  /// pass.
+  void markBackward(Operation *terminator) {
+    std::vector<bool> isForward(graph().tensors.size());
+    for (auto [number, value] : llvm::enumerate(terminator->getOperands()))
+      if (!updatedByResult(number) &&
+          !function().getResultAttr(number, "nn.gradient"))
+        isForward[tensorOf.lookup(storageOf(value))] = true;
+    for (planning::Operator &op : llvm::reverse(graph().operators)) {
+      bool isNeeded = llvm::any_of(
+          op.outputs, [&](TensorId tensor) { return isForward[tensor]; });
+      if (isNeeded)
+        for (TensorId tensor : op.inputs)
+          isForward[tensor] = true;
+      else if (op.pass == planning::Pass::forward)
+        op.pass = planning::Pass::backward;
+    }
   }
 
   /// What never leaves the device is there from the first step to the last.
