@@ -21,6 +21,7 @@ namespace espalier::plan {
 
 void addBuffers(CLI::App &app);
 void addCheck(CLI::App &app);
+void addRecompute(CLI::App &app);
 void addSimulate(CLI::App &app);
 
 } // namespace espalier::plan

@@ -33,6 +33,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   plan::addBuffers(app);
   plan::addCheck(app);
+  plan::addRecompute(app);
   plan::addSimulate(app);
   try {
     app.parse(argc, argv);
