@@ -52,35 +52,10 @@ void Executor::run(const std::vector<char> &streams, StreamQueue &queue) {
 }
 
 void Executor::runPhases(uint32_t first, uint32_t last) {
-  for (uint32_t p = first; p < last;) {
-    const Program::Phase &phase = program.phases[p];
-    const Schedule &schedule = graphs[phase.graph].schedule;
-    if (isTasks(phase.rows)) {
-      runTasks(phase, schedule);
-    } else {
-      PhaseRanges rows = phaseRanges(schedule, phase.rows, phase.type);
-      runRows(phase, rows.first.begin, rows.first.end);
-      // A reduction has one range, which may be empty.
-      if (rows.second.begin != rows.second.end)
-        runRows(phase, rows.second.begin, rows.second.end);
-    }
-    p = phase.lastOfLoop + 1;
-  }
-}
-
-/// Runs a loop over tasks, of which `first` is the first phase.
-void Executor::runTasks(const Program::Phase &first, const Schedule &schedule) {
-  bool reversed = isReversedTasks(first.rows);
-  int64_t begin = isInnerRows(first.rows) ? schedule.firstInnerTask() : 0;
-  int64_t count = schedule.tasks() - begin;
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t t = reversed ? schedule.tasks() - 1 - i : begin + i;
-    uint32_t type = (uint32_t)schedule.taskType(t) + 1;
-    uint32_t p = first.firstOfLoop;
-    while (first.type != 0 && program.phases[p].type != type)
-      ++p;
-    runRows(program.phases[p], schedule.taskBegin(t), schedule.taskEnd(t));
-  }
+  forEachRows(program, graphs, first, last,
+              [&](const Program::Phase &phase, int64_t begin, int64_t end) {
+                runRows(phase, begin, end);
+              });
 }
 
 void Executor::noteFailure(int64_t block) {

@@ -117,7 +117,6 @@ private:
   /// The columns of a product are never cut finer than this.
   static constexpr int64_t kMinPartColumns = 64;
 
-  void runTasks(const Program::Phase &first, const Schedule &schedule);
   void runStream(const Stream &stream, StreamQueue &queue);
   void runStreamItem(Worker &worker, const Stream &stream,
                      const StreamQueue::Item &item);

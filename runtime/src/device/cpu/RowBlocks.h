@@ -13,14 +13,14 @@
 #ifndef ESPALIER_DEVICE_CPU_ROWBLOCKS_H
 #define ESPALIER_DEVICE_CPU_ROWBLOCKS_H
 
+#include "module/PhaseRows.h"
 #include "module/Program.h"
+#include "schedule/BatchGraph.h"
 
 #include <algorithm>
 #include <vector>
 
 namespace espalier {
-
-struct BatchGraph;
 
 struct ExecutorOptions {
   bool serial = false;
@@ -88,6 +88,38 @@ RowBlocks cutRows(const Program::Phase &phase, const BatchGraph &graph,
 /// Those after which `step`, a reduction over rows [begin, end), can be
 /// interrupted.
 RowBlocks cutReduction(const Program::Step &step, int64_t begin, int64_t end);
+
+/// Calls visit(phase, begin, end) for the rows of phases [first, last), whole
+/// loops, in the order in which they run: one task after another, and what is
+/// no loop at a time. Of a reduction there may be none.
+template <typename Visit>
+void forEachRows(const Program &program, const std::vector<BatchGraph> &graphs,
+                 uint32_t first, uint32_t last, const Visit &visit) {
+  for (uint32_t p = first; p < last;) {
+    const Program::Phase &phase = program.phases[p];
+    const Schedule &schedule = graphs[phase.graph].schedule;
+    if (isTasks(phase.rows)) {
+      bool reversed = isReversedTasks(phase.rows);
+      int64_t begin = isInnerRows(phase.rows) ? schedule.firstInnerTask() : 0;
+      int64_t count = schedule.tasks() - begin;
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t t = reversed ? schedule.tasks() - 1 - i : begin + i;
+        uint32_t type = (uint32_t)schedule.taskType(t) + 1;
+        uint32_t run = p;
+        while (phase.type != 0 && program.phases[run].type != type)
+          ++run;
+        visit(program.phases[run], schedule.taskBegin(t), schedule.taskEnd(t));
+      }
+    } else {
+      PhaseRanges rows = phaseRanges(schedule, phase.rows, phase.type);
+      visit(phase, rows.first.begin, rows.first.end);
+      // A reduction has one range, which may be empty.
+      if (rows.second.begin != rows.second.end)
+        visit(phase, rows.second.begin, rows.second.end);
+    }
+    p = phase.lastOfLoop + 1;
+  }
+}
 
 } // namespace espalier
 
