@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <utility>
@@ -66,17 +65,22 @@ Pages &Pages::operator=(Pages &&other) noexcept {
 
 int64_t Pages::pageBytes() { return sysconf(_SC_PAGESIZE); }
 
-void Pages::showAt(char *address, int64_t offset, int64_t bytes) const {
-  if (mmap(address, (size_t)bytes, PROT_READ | PROT_WRITE,
-           MAP_SHARED | MAP_FIXED, file, offset) == MAP_FAILED)
+/// Has what `file` has at `offset` at addresses that are there already.
+static void mapOver(char *address, int64_t bytes, int protection, int kind,
+                    int file, int64_t offset) {
+  if (mmap(address, (size_t)bytes, protection, kind | MAP_FIXED, file,
+           offset) == MAP_FAILED)
     fail(ESPALIER_OUT_OF_MEMORY,
-         "the operating system gives no more addresses to pages: %s",
-         std::strerror(errno));
+         "the operating system maps no more pages: error %d", errno);
+}
+
+void Pages::showAt(char *address, int64_t offset, int64_t bytes) const {
+  mapOver(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, offset);
 }
 
 void Pages::hide(char *address, int64_t bytes) {
-  mmap(address, (size_t)bytes, PROT_NONE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  mapOver(address, bytes, PROT_NONE,
+          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
 } // namespace espalier
