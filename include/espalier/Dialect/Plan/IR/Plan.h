@@ -38,6 +38,13 @@ constexpr llvm::StringLiteral kAlgorithmAttrName = "plan.algorithm";
 constexpr llvm::StringLiteral kWorkspaceAttrName = "plan.workspace";
 constexpr llvm::StringLiteral kMemoryAttrName = "plan.memory";
 
+/// The input of a network that `op` takes some rows of, if that is all that
+/// anybody does to it: such an input stays on the host, and the rows are
+/// fetched from there on their own. Null otherwise.
+mlir::BlockArgument getSlicedInput(mlir::Operation *op);
+/// Where the rows begin, in elements of the input.
+int64_t getFirstElement(mlir::Operation *slice);
+
 } // namespace espalier::plan
 
 #endif // ESPALIER_DIALECT_PLAN_IR_PLAN_H
