@@ -62,8 +62,9 @@ protected:
     return result;
   }
 
+  /// With `turns`, that many pieces of the rows at a time.
   std::vector<T> sum(const Rows &x, const Rows &y, int64_t rows, int64_t stride,
-                     int64_t threads, bool widest) {
+                     int64_t threads, bool widest, int64_t turns = 0) {
     std::vector<T> out(x.columns * stride + 1, T(12345));
     std::vector<char> zeros((x.columns + y.columns + 1) * sizeof(T), 0);
     OuterSum product(dtype, x.view(), x.columns, y.view(), y.columns, rows,
@@ -71,8 +72,17 @@ protected:
                      threads, widest);
     Arena scratch;
     scratch.reserve(OuterSum::scratchBytes(dtype, x.columns, y.columns));
-    for (int64_t part = product.parts(); part > 0; --part)
-      product.run(part - 1, scratch.data());
+    if (turns == 0) {
+      for (int64_t part = product.parts(); part > 0; --part)
+        product.run(part - 1, scratch.data());
+      return out;
+    }
+    std::vector<double> sums(product.sumCount(), 12345);
+    int64_t pieces = OuterSum::pieces(rows);
+    for (int64_t piece = 0; piece < pieces; piece += turns)
+      for (int64_t part = product.parts(); part > 0; --part)
+        product.run(part - 1, scratch.data(), piece,
+                    std::min(pieces, piece + turns), sums.data());
     return out;
   }
 
@@ -103,6 +113,10 @@ protected:
       // However many threads the parts are for, the bits are the same.
       for (int64_t threads : {2, 3, 4, 16})
         ASSERT_EQ(sum(x, y, rows, stride, threads, widest), out);
+      for (int64_t turns : {1, 2})
+        if (rows > 0) {
+          ASSERT_EQ(sum(x, y, rows, stride, 2, widest, turns), out);
+        }
     }
   }
 
@@ -137,6 +151,9 @@ TYPED_TEST(OuterSumOf, OneRowForAll) {
       auto y = this->makeRows(1, 700, false);
       y.stride = 0;
       std::vector<TypeParam> out = this->sum(x, y, rows, 701, threads, true);
+      if (rows > 0) {
+        ASSERT_EQ(this->sum(x, y, rows, 701, threads, true, 1), out);
+      }
       for (int64_t i = 0; i < 19; ++i)
         for (int64_t j = 0; j < 700; ++j) {
           double sum = 0;

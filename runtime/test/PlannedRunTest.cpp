@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "module/Session.h"
 
+#include "LayeredModel.h"
 #include "PlanModel.h"
 #include "device/sim/MachineFile.h"
 #include "support/Error.h"
@@ -526,15 +527,21 @@ TEST(PlannedRun, WrongOptions) {
 }
 
 TEST(PlannedRun, EntriesWithoutPlans) {
+  LayeredModel layers(3);
+  Module network(&layers.model);
+  const espalier_entry &unplanned = network.entry(nullptr);
+  std::string message = messageOf(
+      [&] {
+        Session(network, unplanned, randomWeights(unplanned, 1),
+                onSim(Machines::write("1GiB")));
+      },
+      ESPALIER_UNSUPPORTED);
+  EXPECT_NE(message.find("has no memory plan"), std::string::npos) << message;
+
   TestModel trees;
   Module module(&trees.model);
   const espalier_entry &entry = module.entry("encode");
   Weights weights = randomWeights(entry, 1);
-  std::string message = messageOf(
-      [&] { Session(module, entry, weights, onSim(Machines::write("1GiB"))); },
-      ESPALIER_UNSUPPORTED);
-  EXPECT_NE(message.find("has no memory plan"), std::string::npos) << message;
-
   SessionOptions limited;
   Forest forest;
   forest.append({{}, {}, {0, 1}});

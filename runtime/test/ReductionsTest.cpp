@@ -8,6 +8,7 @@
 
 #include "espalier/abi.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -43,7 +44,32 @@ protected:
     for (int64_t part = reduction.parts(); part > 0; --part)
       reduction.run(part - 1);
     EXPECT_EQ(out.back(), T(12345));
+    EXPECT_EQ(sumInTurns(in, rows, n), out);
     out.pop_back();
+    return out;
+  }
+
+  /// The same in turns of some blocks each.
+  static std::vector<T> sumInTurns(OperandRows in, int64_t rows, int64_t n) {
+    std::vector<T> out(n + 1, T(12345)), zeros(n + 1, T(0));
+    std::vector<double> state(SumRows::stateDoubles(dtype, n), 12345);
+    int64_t block = 0, row = 0;
+    do {
+      int64_t blocks = 1 + block % 3;
+      int64_t end = std::min(rows, row + blocks * SumRows::kBlockRows);
+      OperandRows turn = in;
+      if (in.index)
+        turn.index += row;
+      else
+        turn.base += row * in.stride;
+      SumRows reduction(
+          dtype, turn, end - row, n, reinterpret_cast<char *>(out.data()),
+          reinterpret_cast<char *>(zeros.data()), block, state.data());
+      for (int64_t part = reduction.parts(); part > 0; --part)
+        reduction.run(part - 1);
+      block += blocks;
+      row = end;
+    } while (row < rows);
     return out;
   }
 
@@ -121,10 +147,12 @@ TYPED_TEST(ReductionsOf, CombineRows) {
     for (int64_t maxParts : {1, 3}) {
       std::vector<T> out(rows * n, T(12345));
       CombineRows reduction(this->dtype, first, this->rowsOf(data, n),
-                            this->rowsOf(out, n), rows, n,
+                            this->rowsOf(out, n), n,
                             reinterpret_cast<char *>(zeros.data()), maxParts);
-      for (int64_t part = reduction.parts(); part > 0; --part)
-        reduction.run(part - 1);
+      int64_t turn = std::max<int64_t>(rows / (1 + round % 3), 1);
+      for (int64_t row = 0; row < rows; row += turn)
+        for (int64_t part = reduction.parts(); part > 0; --part)
+          reduction.run(part - 1, row, std::min(rows, row + turn));
       ASSERT_EQ(out, expected);
     }
   }

@@ -114,3 +114,37 @@ TEST(SimDevice, MemoryIsOfAFixedSize) {
   }
   device.allocate(2000, "d");
 }
+
+TEST(SimDevice, AddressesStandForMemory) {
+  Machine machine = slowMachine(true);
+  int64_t page = Pages::pageBytes();
+  machine.memoryBytes = 3 * page;
+  SimDevice device(machine, {});
+  EXPECT_EQ(device.pageBytes(), page);
+  char *block = device.allocate(2 * page, "a block");
+  EXPECT_EQ(device.availableBytes(), page);
+  // More addresses than there is memory.
+  char *addresses = device.reserve(8 * page, "addresses");
+  device.map(addresses + 5 * page, block + page, page);
+  addresses[5 * page + 7] = 'x';
+  EXPECT_EQ(block[page + 7], 'x');
+  device.map(addresses + 5 * page, block, page);
+  block[7] = 'y';
+  EXPECT_EQ(addresses[5 * page + 7], 'y');
+  device.map(addresses, block + page, page);
+  EXPECT_EQ(addresses[7], 'x');
+  device.unmap(addresses, page);
+  // What a lane does to the memory is seen there, too.
+  device.poison(Lane::Compute, block, 2 * page);
+  EXPECT_EQ(addresses[5 * page + 7], '\xFF');
+  device.unreserve(addresses);
+  device.release(block);
+  EXPECT_EQ(device.availableBytes(), 3 * page);
+}
+
+TEST(SimDevice, AddressesWithoutMemoryAreNobodys) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  SimDevice device(slowMachine(true), {});
+  char *addresses = device.reserve(4 * device.pageBytes(), "addresses");
+  EXPECT_DEATH(std::memset(addresses, 0, 1), "");
+}

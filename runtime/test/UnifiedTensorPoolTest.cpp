@@ -179,6 +179,46 @@ TEST(UnifiedTensorPool, NobodyLeavesBeforeTheDeviceIsFull) {
   pool.unlock(d);
 }
 
+TEST(UnifiedTensorPool, FromTheHostAndBack) {
+  SimDevice device(machineOf(8192, 1024, true), {});
+  HostPool host(8192, 0, Pages::Access::ReadWrite);
+  std::vector<Pool::Id> left;
+  Pool pool(device, 2048, host, [&](Pool::Id id) { left.push_back(id); });
+  Pool::Id a = pool.createOnHost(1024, "a"), b = pool.create(1024, "b"),
+           c = pool.create(1024, "c");
+  std::memset(pool.onHostAddress(a), 'a', 1024);
+  for (Pool::Id id : {b, c}) {
+    char *to = pool.use(id, Pool::Use::Write);
+    device.launch({"fill", 1, 0}, [&] { std::memset(to, 'a' + id, 1024); });
+  }
+  // There is no room, unless b, which was used first, leaves for it.
+  pool.prefetch(a);
+  EXPECT_FALSE(pool.isOnDevice(a));
+  pool.touch(b);
+  pool.prefetch(a, /*makesRoom=*/true);
+  EXPECT_TRUE(pool.isOnDevice(a));
+  EXPECT_EQ(left, std::vector<Pool::Id>{c});
+  EXPECT_EQ(pool.counts().evictions, 1);
+  char seen = 0;
+  const char *there = pool.use(a, Pool::Use::Read);
+  device.launch({"look", 1, 0}, [&] { seen = there[1000]; });
+  EXPECT_EQ(seen, 'a');
+  // What is locked stays, and of what leaves the host gets the bytes.
+  pool.lock(b);
+  pool.prefetch(c, /*makesRoom=*/true);
+  EXPECT_TRUE(pool.isOnDevice(c));
+  pool.offload(b);
+  EXPECT_TRUE(pool.isOnDevice(b));
+  pool.unlock(b);
+  pool.offload(b);
+  EXPECT_FALSE(pool.isOnDevice(b));
+  pool.destroy(c);
+  EXPECT_EQ(left, (std::vector<Pool::Id>{c, a, b, c}));
+  EXPECT_EQ(pool.counts().evictions, 2); // nobody needed b's room
+  device.synchronize();
+  EXPECT_EQ(pool.onHostAddress(b)[1023], 'b');
+}
+
 TEST(UnifiedTensorPool, TheHostsPoolCanBeFull) {
   SimDevice device(machineOf(8192, 1, true), {});
   HostPool host(1024, 0, Pages::Access::ReadWrite);

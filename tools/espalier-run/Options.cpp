@@ -328,9 +328,9 @@ std::optional<Options> parseOptions(int argc, char **argv) {
       ->transform(CLI::CheckedTransformer(kOptimisations));
   CLI::Option *device =
       app.add_option("--device", options.device,
-                     "What an entry with a memory plan runs on: cpu, or sim, "
-                     "which computes the same and says how long the machine of "
-                     "--machine would take")
+                     "What the entry runs on: cpu, or sim, which computes the "
+                     "same and says how long the machine of --machine would "
+                     "take")
           ->group(execution)
           ->capture_default_str()
           ->check(CLI::IsMember({"cpu", "sim"}));
@@ -340,8 +340,9 @@ std::optional<Options> parseOptions(int argc, char **argv) {
       ->type_name("FILE.json")
       ->needs(device);
   app.add_option("--memory-limit", options.memoryLimit,
-                 "Bytes that the device may have, such as 512MiB; of an entry "
-                 "without a memory plan, bytes of dynamic tensors")
+                 "Bytes that the device may have, such as 512MiB; without a "
+                 "memory plan, cpu counts dynamic tensors only and refuses "
+                 "larger batches, sim offloads them")
       ->group(execution)
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(false));

@@ -130,18 +130,31 @@ static void printStructures(std::ostream &out, const Options &options,
                 (double)report.vertices / std::max(report.seconds, 1e-9));
 }
 
-/// What the memory plan promised, and what came of it.
-static void printPlan(std::ostream &out, const Options &options,
-                      const Report &report) {
+/// Whether it ran on a device with memory of its own, or as a plan says.
+static bool hasMemory(const Options &options, const Report &report) {
+  return report.plan || options.device == "sim";
+}
+
+/// What the device's memory was used for, and what the plan had promised.
+static void printMemory(std::ostream &out, const Options &options,
+                        const Report &report) {
   const espalier_stats &stats = report.stats;
-  out << "  on the device: " << bytesText(stats.device_peak_bytes) << " used, "
-      << bytesText(report.plan->device_bytes) << " planned";
-  if (report.plan->budget_bytes > 0)
+  out << "  on the device: " << bytesText(stats.device_peak_bytes) << " used";
+  if (report.plan)
+    out << ", " << bytesText(report.plan->device_bytes) << " planned";
+  if (report.plan && report.plan->budget_bytes > 0)
     out << ", budget of " << bytesText(report.plan->budget_bytes);
+  if (!report.plan && options.memoryLimit > 0)
+    out << ", limit of " << bytesText(options.memoryLimit);
   out << "\n  in the host's pool: " << bytesText(stats.host_peak_bytes)
-      << " used, " << bytesText(report.plan->host_bytes) << " planned\n"
-      << "  copied: " << bytesText(stats.offloaded_bytes) << " to the host, "
-      << bytesText(stats.prefetched_bytes) << " to the device\n";
+      << " used";
+  if (report.plan)
+    out << ", " << bytesText(report.plan->host_bytes) << " planned";
+  out << "\n  copied: " << bytesText(stats.offloaded_bytes) << " to the host, "
+      << bytesText(stats.prefetched_bytes) << " to the device";
+  if (!report.plan)
+    out << "; " << countText(stats.evictions, "eviction", "evictions");
+  out << '\n';
   if (options.device == "sim")
     out << format("  simulated%s: %.6f s, of which %.6f s waiting for copies\n",
                   options.dry ? ", nothing computed" : "",
@@ -155,9 +168,9 @@ void print(std::ostream &out, const Options &options, const Report &report,
     printStructures(out, options, report);
   else
     out << format("\n  %.6f s\n", report.seconds);
-  if (report.plan)
-    printPlan(out, options, report);
-  else
+  if (hasMemory(options, report))
+    printMemory(out, options, report);
+  if (!report.plan)
     out << "  dynamic tensors of the largest batch: "
         << bytesText(report.stats.peak_bytes) << '\n';
   if (!report.passes.empty()) {
@@ -213,21 +226,28 @@ void writeStats(const Options &options, const Report &report) {
                        {"gemm_flops", stats.matmul_flops}};
   json["peak_bytes"] = stats.peak_bytes;
   json["allocated_bytes"] = stats.allocated_bytes;
-  if (report.plan) {
-    json["memory"] = {{"device", options.device},
-                      {"budget_bytes", report.plan->budget_bytes},
-                      {"planned_device_bytes", report.plan->device_bytes},
-                      {"device_peak_bytes", stats.device_peak_bytes},
-                      {"planned_host_bytes", report.plan->host_bytes},
-                      {"host_peak_bytes", stats.host_peak_bytes},
-                      {"offloaded_bytes", stats.offloaded_bytes},
-                      {"prefetched_bytes", stats.prefetched_bytes}};
-    if (options.device == "sim")
-      json["simulated"] = {{"machine", options.machine},
-                           {"dry", options.dry},
-                           {"seconds", stats.simulated_seconds},
-                           {"stall_seconds", stats.stall_seconds}};
+  if (hasMemory(options, report)) {
+    Json &memory = json["memory"] = {{"device", options.device}};
+    if (report.plan) {
+      memory["budget_bytes"] = report.plan->budget_bytes;
+      memory["planned_device_bytes"] = report.plan->device_bytes;
+    } else {
+      memory["limit_bytes"] = options.memoryLimit;
+    }
+    memory["device_peak_bytes"] = stats.device_peak_bytes;
+    if (report.plan)
+      memory["planned_host_bytes"] = report.plan->host_bytes;
+    memory["host_peak_bytes"] = stats.host_peak_bytes;
+    memory["offloaded_bytes"] = stats.offloaded_bytes;
+    memory["prefetched_bytes"] = stats.prefetched_bytes;
+    if (!report.plan)
+      memory["evictions"] = stats.evictions;
   }
+  if (options.device == "sim")
+    json["simulated"] = {{"machine", options.machine},
+                         {"dry", options.dry},
+                         {"seconds", stats.simulated_seconds},
+                         {"stall_seconds", stats.stall_seconds}};
   if (!report.passes.empty()) {
     Rates rates = ratesOf(report);
     json["benchmark"] = {

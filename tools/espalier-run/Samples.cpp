@@ -72,6 +72,9 @@ Result Samples::run(const Session &session, const std::vector<int64_t> &numbers,
   try {
     return select(session, numbers, more);
   } catch (const Exception &e) {
+    // That of a batch which is too large is about no structure of it.
+    if (e.status() == ESPALIER_OUT_OF_MEMORY)
+      fail(e.status(), "%s", e.what());
     // The message counts within the batch, which is of no use to the user.
     for (int64_t number : numbers) {
       try {

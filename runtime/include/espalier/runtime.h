@@ -260,14 +260,16 @@ typedef struct espalier_session_options {
   uint32_t profile;
   uint32_t ablate; /* espalier_optimisation, ored together: leave these out */
   uint32_t reserved;
-  /* What an entry with a memory plan runs on; NULL: "cpu". "sim" is a device
-   * with memory, copies and a clock as the JSON file `machine` describes them:
-   * it computes the same results, and says in the statistics how long that
-   * machine would take. An entry without a plan runs on "cpu" only. */
+  /* What the entry runs on; NULL: "cpu". "sim" is a device with memory, copies
+   * and a clock as the JSON file `machine` describes them: it computes the same
+   * results, and says in the statistics how long that machine would take. A
+   * layered network without a memory plan runs on "cpu" only. */
   const char *device;
   const char *machine;
   /* Bytes that the device may have, if they are fewer than it has; 0: all. Of
-   * an entry without a plan, bytes of dynamic tensors. */
+   * an entry without a plan, "cpu" counts dynamic tensors only, and refuses a
+   * batch with more; "sim" has what does not fit leave for the host's memory,
+   * as long as a task does. */
   int64_t memory_limit;
   /* Not 0, on "sim": allocate, copy and reckon with time, but compute nothing
    * and touch no data. Arguments and parameters may be missing; results mean
@@ -358,6 +360,10 @@ typedef struct espalier_stats {
   /* By the clock of device "sim"; of these the steps waited for copies. */
   double simulated_seconds;
   double stall_seconds;
+  /* Of an entry over structures on a device with memory of its own, for which
+   * the six above are, too: how often a part of a dynamic tensor had to leave
+   * it for another. */
+  int64_t evictions;
 } espalier_stats;
 
 /* Counts and times of all runs since the last reset. */

@@ -12,6 +12,17 @@
 
 namespace espalier {
 
+[[noreturn]] static void failWithoutAddresses(const Device &device) {
+  fail(ESPALIER_UNSUPPORTED, "device '%s' has no addresses without memory",
+       device.name());
+}
+
+char *Device::reserve(int64_t, const char *) { failWithoutAddresses(*this); }
+void Device::unreserve(char *) { failWithoutAddresses(*this); }
+void Device::map(char *, const char *, int64_t) { failWithoutAddresses(*this); }
+void Device::unmap(char *, int64_t) { failWithoutAddresses(*this); }
+int64_t Device::pageBytes() const { failWithoutAddresses(*this); }
+
 std::unique_ptr<Device> createDevice(const DeviceOptions &options) {
   if (options.memoryLimit < 0)
     fail(ESPALIER_INVALID_ARGUMENT,

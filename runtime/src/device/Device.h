@@ -72,6 +72,18 @@ public:
   /// if it does not fit. `what` says for what it is.
   virtual char *allocate(int64_t bytes, const char *what) = 0;
   virtual void release(char *block) = 0;
+  /// What could be allocated if it were in one block.
+  virtual int64_t availableBytes() const = 0;
+
+  /// Addresses for `bytes`, which have no memory: who touches them is stopped.
+  /// Only devices whose memory is not the host's have them.
+  virtual char *reserve(int64_t bytes, const char *what);
+  virtual void unreserve(char *addresses);
+  /// From now on `address` stands for the memory at `part` of a block; unmap()
+  /// ends that. In whole pages of `pageBytes`.
+  virtual void map(char *address, const char *part, int64_t bytes);
+  virtual void unmap(char *address, int64_t bytes);
+  virtual int64_t pageBytes() const;
 
   /// From the lane's turn on the bytes are NaNs, on devices that look for reads
   /// of what is not there.

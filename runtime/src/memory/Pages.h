@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Pages from the operating system, which gives each its memory when it is first
-// touched. Or only the addresses: whoever touches these is stopped.
+// touched. Or only the addresses: whoever touches these is stopped. They can be
+// given the memory of pages elsewhere, as a card's page table does it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_MEMORY_PAGES_H
@@ -18,7 +19,8 @@ namespace espalier {
 
 class Pages {
 public:
-  enum class Access { None, ReadWrite };
+  /// Shared: to read and write, and other addresses can have the same memory.
+  enum class Access { None, ReadWrite, Shared };
 
   Pages() = default;
   /// OUT_OF_MEMORY, naming `what` the bytes are for, if there are not as many.
@@ -30,9 +32,18 @@ public:
   char *data() const { return block; }
   int64_t bytes() const { return size; }
 
+  /// What a page has; ranges below are of whole pages.
+  static int64_t pageBytes();
+  /// Has `address`, of pages with Access::None, stand for the memory of these
+  /// pages from `offset` on; they have Access::Shared.
+  void showAt(char *address, int64_t offset, int64_t bytes) const;
+  /// Nothing is at `address` any more.
+  static void hide(char *address, int64_t bytes);
+
 private:
   char *block = nullptr;
   int64_t size = 0;
+  int file = -1; // of Access::Shared, with the memory
 };
 
 } // namespace espalier

@@ -13,10 +13,11 @@
 namespace espalier {
 
 UnifiedTensorPool::UnifiedTensorPool(Device &device, int64_t deviceBytes,
-                                     HostPool &host)
+                                     HostPool &host,
+                                     std::function<void(Id)> onLeave)
     : device(device), host(host),
       block(device.allocate(deviceBytes, "the pool of tensors")),
-      pool(deviceBytes), copies(device) {}
+      pool(deviceBytes), copies(device), onLeave(std::move(onLeave)) {}
 
 UnifiedTensorPool::~UnifiedTensorPool() {
   device.synchronize();
@@ -39,6 +40,14 @@ UnifiedTensorPool::Id UnifiedTensorPool::create(int64_t bytes,
   return id;
 }
 
+UnifiedTensorPool::Id UnifiedTensorPool::createOnHost(int64_t bytes,
+                                                      std::string name) {
+  Id id = create(bytes, std::move(name));
+  saveOnHost(id);
+  tensors[id].isFilled = true;
+  return id;
+}
+
 /// The host's bytes of a tensor are not its own any more.
 void UnifiedTensorPool::dropCopy(Id id) {
   Tensor &tensor = tensors[id];
@@ -54,6 +63,8 @@ void UnifiedTensorPool::destroy(Id id) {
     if (!copies.touches(onDevice(tensor)))
       device.poison(Lane::Compute, address(tensor), tensor.bytes);
     pool.release(tensor.node);
+    if (onLeave)
+      onLeave(id);
   }
   tensor = Tensor{};
   unused.push_back(id);
@@ -63,18 +74,24 @@ void UnifiedTensorPool::destroy(Id id) {
 // Between the device and the host
 //===----------------------------------------------------------------------===//
 
-void UnifiedTensorPool::evict(Id id) {
+/// Finds room in the host's pool.
+void UnifiedTensorPool::saveOnHost(Id id) {
+  Tensor &tensor = tensors[id];
+  tensor.copy = host.allocate(tensor.bytes);
+  if (tensor.copy == MemoryPool::kNone)
+    fail(ESPALIER_OUT_OF_MEMORY,
+         "the host's pool has no room for the %lld bytes of '%s', which have "
+         "to leave the device: %lld of its %lld bytes are free, the largest "
+         "free block has %lld",
+         (long long)tensor.bytes, tensor.name.c_str(),
+         (long long)host.nodes().freeBytes(), (long long)host.capacity(),
+         (long long)host.nodes().largestFree());
+}
+
+void UnifiedTensorPool::leave(Id id) {
   Tensor &tensor = tensors[id];
   if (tensor.isFilled && !isOnHost(id)) {
-    tensor.copy = host.allocate(tensor.bytes);
-    if (tensor.copy == MemoryPool::kNone)
-      fail(ESPALIER_OUT_OF_MEMORY,
-           "the host's pool has no room for the %lld bytes of '%s', which have "
-           "to leave the device: %lld of its %lld bytes are free, the largest "
-           "free block has %lld",
-           (long long)tensor.bytes, tensor.name.c_str(),
-           (long long)host.nodes().freeBytes(), (long long)host.capacity(),
-           (long long)host.nodes().largestFree());
+    saveOnHost(id);
     device.wait(Lane::ToHost, device.record(Lane::Compute));
     copies.waitToRead(Lane::ToHost, onDevice(tensor));
     copies.waitToWrite(Lane::ToHost, onHost(tensor));
@@ -84,7 +101,18 @@ void UnifiedTensorPool::evict(Id id) {
   }
   cache.remove(id);
   pool.release(std::exchange(tensor.node, MemoryPool::kNone));
+  if (onLeave)
+    onLeave(id);
+}
+
+/// False if all that are on the device are locked.
+bool UnifiedTensorPool::evictOne() {
+  TensorCache::Id victim = cache.victim();
+  if (victim == TensorCache::kNone)
+    return false;
+  leave(victim);
   ++done.evictions;
+  return true;
 }
 
 /// Finds a node for a tensor that has none.
@@ -94,8 +122,7 @@ void UnifiedTensorPool::makeRoom(Id id) {
     tensor.node = pool.allocate(tensor.bytes);
     if (tensor.node != MemoryPool::kNone)
       break;
-    TensorCache::Id victim = cache.victim();
-    if (victim == TensorCache::kNone)
+    if (!evictOne())
       fail(ESPALIER_OUT_OF_MEMORY,
            "'%s' needs %lld bytes of the device's pool of %lld bytes, of which "
            "%lld are free beside what is in use, the largest free block has "
@@ -103,7 +130,6 @@ void UnifiedTensorPool::makeRoom(Id id) {
            tensor.name.c_str(), (long long)tensor.bytes,
            (long long)pool.capacity(), (long long)pool.freeBytes(),
            (long long)pool.largestFree());
-    evict(victim);
   }
   cache.insert(id);
 }
@@ -151,15 +177,22 @@ char *UnifiedTensorPool::use(Id id, Use how) {
   return address(tensor);
 }
 
-void UnifiedTensorPool::prefetch(Id id) {
+void UnifiedTensorPool::prefetch(Id id, bool makesRoom) {
   Tensor &tensor = tensors[id];
   if (isOnDevice(id) || !tensor.isFilled)
     return;
-  tensor.node = pool.allocate(tensor.bytes);
+  do
+    tensor.node = pool.allocate(tensor.bytes);
+  while (tensor.node == MemoryPool::kNone && makesRoom && evictOne());
   if (tensor.node == MemoryPool::kNone)
     return;
   cache.insert(id);
   fetch(id);
+}
+
+void UnifiedTensorPool::offload(Id id) {
+  if (isOnDevice(id) && !cache.isLocked(id))
+    leave(id);
 }
 
 void UnifiedTensorPool::lock(Id id) { cache.lock(id); }

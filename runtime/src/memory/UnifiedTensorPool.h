@@ -23,6 +23,7 @@
 #include "memory/MemoryPool.h"
 #include "memory/TensorCache.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -46,12 +47,17 @@ public:
     int64_t evictions = 0;
   };
 
-  /// Allocates `deviceBytes` of the device's memory.
-  UnifiedTensorPool(Device &device, int64_t deviceBytes, HostPool &host);
+  /// Allocates `deviceBytes` of the device's memory. `onLeave` hears of each
+  /// tensor whose address on the device is not its own any more.
+  UnifiedTensorPool(Device &device, int64_t deviceBytes, HostPool &host,
+                    std::function<void(Id)> onLeave = {});
   ~UnifiedTensorPool();
 
   /// A tensor that has nothing in it yet, and no place.
   Id create(int64_t bytes, std::string name);
+  /// One that the host has, to be filled at once by who has it created.
+  /// OUT_OF_MEMORY if the host's pool has no room for it.
+  Id createOnHost(int64_t bytes, std::string name);
   void destroy(Id id);
 
   /// Its address on the device, until another tensor is used, or, if it is
@@ -61,8 +67,12 @@ public:
   /// INVALID_ARGUMENT if it is read and nothing was ever written.
   char *use(Id id, Use how);
   /// As `use` for reading, but the lane that computes does not wait. Does
-  /// nothing if others would have to leave for it.
-  void prefetch(Id id);
+  /// nothing if others would have to leave for it, unless it `makesRoom`.
+  void prefetch(Id id, bool makesRoom = false);
+  /// What was used last is the last to leave.
+  void touch(Id id) { cache.touch(id); }
+  /// Leaves the device, where it is not locked, without being asked to.
+  void offload(Id id);
   /// Only what is on the device can be locked. As often locked as unlocked, it
   /// can leave again.
   void lock(Id id);
@@ -70,6 +80,8 @@ public:
 
   bool isOnDevice(Id id) const { return tensors[id].node != MemoryPool::kNone; }
   bool isOnHost(Id id) const { return tensors[id].copy != MemoryPool::kNone; }
+  /// What the host has of it, when the copies that bring it have ended.
+  char *onHostAddress(Id id) const { return host.address(tensors[id].copy); }
   const MemoryPool &memory() const { return pool; }
   const Counts &counts() const { return done; }
 
@@ -93,8 +105,10 @@ private:
     return block + pool.offsetOf(tensor.node);
   }
   void makeRoom(Id id);
-  void evict(Id id);
+  bool evictOne();
+  void leave(Id id);
   void fetch(Id id);
+  void saveOnHost(Id id);
   void dropCopy(Id id);
 
   Device &device;
@@ -105,6 +119,7 @@ private:
   CopiesInFlight copies;
   std::vector<Tensor> tensors;
   std::vector<Id> unused;
+  std::function<void(Id)> onLeave;
   Counts done;
 };
 

@@ -9,6 +9,7 @@
 #include "device/cpu/Gemm.h"
 #include "device/cpu/ThreadPool.h"
 #include "graph/Reverse.h"
+#include "module/DynamicRun.h"
 #include "module/PhaseRows.h"
 #include "module/PlannedRun.h"
 #include "support/Error.h"
@@ -33,6 +34,9 @@ struct Session::Context {
   /// For each of the program's streams whether it runs as one.
   std::vector<char> streams;
   StreamQueue streamQueue;
+  /// Of dynamic tensors, on whatever device they are, and of what the arena has
+  /// of them.
+  int64_t dynamicBytes = 0;
   int64_t arenaBytes = 0;
   int64_t resultBytes = 0;
   /// When changed weights were packed again; the same time twice if none were.
@@ -108,15 +112,18 @@ Session::Session(const Module &module, const espalier_entry &entry,
   if (options.threads > 1)
     pool = std::make_unique<ThreadPool>(options.threads);
   options.device.profile = options.profile;
-  std::unique_ptr<Device> device = createDevice(options.device);
+  std::unique_ptr<Device> chosen = createDevice(options.device);
   if (entry.plan)
     planned =
-        std::make_unique<PlannedRun>(entry, std::move(device), options.profile);
-  else if (!device->sharesHostMemory())
+        std::make_unique<PlannedRun>(entry, std::move(chosen), options.profile);
+  else if (!chosen->sharesHostMemory() && entry.graph_count == 0)
     fail(ESPALIER_UNSUPPORTED,
-         "entry '%s' has no memory plan, which device '%s' needs; compile the "
-         "model with a memory budget, or run it on device 'cpu'",
-         entry.name, device->name());
+         "entry '%s' has no memory plan, which device '%s' needs for a layered "
+         "network; compile the model with a memory budget, or run it on device "
+         "'cpu'",
+         entry.name, chosen->name());
+  else if (!chosen->sharesHostMemory())
+    device = std::move(chosen);
 }
 
 Session::~Session() = default;
@@ -222,11 +229,20 @@ std::vector<VertexInput> Session::readsOf(const Context &context,
   return inputs;
 }
 
+/// Whether all arguments that tell vertices of graph `g` apart are there; those
+/// of a dry run may be missing.
+bool Session::areReadsBound(const Context &context, uint32_t g) const {
+  for (const Program::VertexRead &read : program.graphs[g].reads)
+    if (options.device.dry && !context.views[read.buffer].base)
+      return false;
+  return true;
+}
+
 void Session::buildSchedule(Context &context, uint32_t g, bool share) const {
   BatchGraph &graph = context.graphs[g];
   const Program::Graph &needs = program.graphs[g];
   const Forest &fieldsOf = *context.graphs[sourceGraph(entry, g)].forest;
-  graph.shared = share && needs.shared;
+  graph.shared = share && needs.shared && areReadsBound(context, g);
   try {
     VertexTypes types = findTypes(fieldsOf, g);
     if (graph.shared)
@@ -290,21 +306,7 @@ int64_t Session::rowsOf(const espalier_buffer_desc &buffer,
                         const Context &context) const {
   if (buffer.rows == ESPALIER_ROWS_ONE)
     return 1;
-  const BatchGraph &graph = context.graphs[buffer.graph];
-  switch (buffer.rows) {
-  case ESPALIER_ROWS_LEAVES:
-    return graph.schedule.leaves();
-  case ESPALIER_ROWS_INNER:
-    return graph.schedule.vertices() - graph.schedule.leaves();
-  case ESPALIER_ROWS_STRUCTURES:
-    return graph.forest->structures();
-  case ESPALIER_ROWS_EDGES:
-    return graph.edges.edges();
-  case ESPALIER_ROWS_CALLER:
-    return graph.forest->vertices();
-  default: // ESPALIER_ROWS_VERTICES
-    return graph.schedule.vertices();
-  }
+  return espalier::rowsOf(context.graphs[buffer.graph], buffer.rows);
 }
 
 /// The first and the last phase that `phase` may run beside: those of one loop
@@ -334,14 +336,15 @@ ExecutorOptions Session::executorOptions() const {
   return how;
 }
 
-/// Decides which loops run as streams in this batch.
+/// Decides which loops run as streams in this batch. On a device that is not
+/// the host's a unit is in one phase.
 void Session::chooseStreams(Context &context) const {
   context.streams.clear();
   for (const Stream &stream : program.streams)
-    context.streams.push_back(!(options.ablate & ESPALIER_STREAMING) &&
-                              Executor::isWorthStreaming(program,
-                                                         context.graphs, stream,
-                                                         executorOptions()));
+    context.streams.push_back(
+        !device && !(options.ablate & ESPALIER_STREAMING) &&
+        Executor::isWorthStreaming(program, context.graphs, stream,
+                                   executorOptions()));
 }
 
 /// Finds offsets for the dynamic buffers of this batch. Returns their bytes
@@ -351,7 +354,7 @@ int64_t Session::planMemory(Context &context) const {
   context.placements.clear();
   context.resultBytes = 0;
   if (planned) {
-    context.arenaBytes = 0; // its own
+    context.dynamicBytes = context.arenaBytes = 0; // its own
     return entry.plan->device_bytes + entry.plan->host_bytes;
   }
   // Every placement may be padded, and their sum must not overflow either.
@@ -385,15 +388,32 @@ int64_t Session::planMemory(Context &context) const {
     if (workspace.offset < 0)
       context.placements.push_back(
           {workspace.bytes, workspace.phase, workspace.phase, 0});
-  context.arenaBytes = context.assigner.assign(context.placements);
-  int64_t bytes = context.arenaBytes + context.resultBytes;
-  if (options.device.memoryLimit > 0 && bytes > options.device.memoryLimit)
+  context.dynamicBytes = context.arenaBytes =
+      context.assigner.assign(context.placements);
+  int64_t bytes = context.dynamicBytes + context.resultBytes;
+  if (device)
+    keepOnHost(context);
+  else if (options.device.memoryLimit > 0 && bytes > options.device.memoryLimit)
     fail(ESPALIER_OUT_OF_MEMORY,
          "the dynamic tensors of this batch need %lld bytes, %lld of them for "
          "results, and the memory limit is %lld; run fewer structures at once",
          (long long)bytes, (long long)context.resultBytes,
          (long long)options.device.memoryLimit);
   return bytes;
+}
+
+/// The device has all but what the host fills before a run.
+void Session::keepOnHost(Context &context) const {
+  size_t placement = 0;
+  for (uint32_t b = 0; b < entry.buffer_count; ++b) {
+    if (entry.buffers[b].kind == ESPALIER_BUFFER_DYNAMIC)
+      context.placements[placement++].bytes = 0;
+    else if (entry.buffers[b].kind == ESPALIER_BUFFER_MULTIPLICITY)
+      ++placement;
+  }
+  for (; placement < context.placements.size(); ++placement)
+    context.placements[placement].bytes = 0; // workspaces
+  context.arenaBytes = context.assigner.assign(context.placements);
 }
 
 void Session::checkInputNames(const Inputs &inputs) const {
@@ -589,6 +609,8 @@ void Session::spreadResults(const Context &context, ThreadPool *ours) const {
 
 /// Runs all phases, one after another, or as the entry's plan says.
 void Session::execute(Context &context, ThreadPool *ours) {
+  if (device)
+    return executeOnDevice(context, ours);
   auto makeExecutor = [&] {
     return Executor(program, context.graphs, context.views,
                     {zeros.data(), noIds.data()}, context.layerScratch.data(),
@@ -603,7 +625,27 @@ void Session::execute(Context &context, ThreadPool *ours) {
   Executor executor = makeExecutor();
   planned->run([&](uint32_t p) { executor.runPhases(p, p + 1); });
   planned->finish();
-  context.arenaBytes = planned->devicePeakBytes() + planned->hostPeakBytes();
+  context.dynamicBytes = planned->devicePeakBytes() + planned->hostPeakBytes();
+}
+
+void Session::executeOnDevice(Context &context, ThreadPool *ours) {
+  std::lock_guard<std::mutex> lock(deviceMutex);
+  DynamicRun run(program, context.graphs, *device, context.views,
+                 executorOptions());
+  Executor executor(program, context.graphs, run.onDevice(),
+                    {zeros.data(), noIds.data()}, context.layerScratch.data(),
+                    context.workers, ours, executorOptions());
+  run.run(executor);
+  std::lock_guard<std::mutex> statsLock(statsMutex);
+  totals.device_peak_bytes =
+      std::max(totals.device_peak_bytes, run.devicePeakBytes());
+  totals.host_peak_bytes =
+      std::max(totals.host_peak_bytes, run.hostPeakBytes());
+  totals.evictions += run.evictions();
+  accountDevice(*device);
+  if (options.profile)
+    trace.appendDevice(device->name(), device->takeEvents(),
+                       run.memorySamples());
 }
 
 Results Session::run(const Forest &forest, const Inputs &inputs) {
@@ -708,9 +750,14 @@ void Session::account(Context &context, int64_t start, int64_t scheduled,
   totals.schedule_seconds += (scheduled - start) * 1e-9;
   totals.matmul_flops += flops;
   totals.peak_bytes =
-      std::max(totals.peak_bytes, context.arenaBytes + context.resultBytes);
-  if (planned)
-    accountDevice();
+      std::max(totals.peak_bytes, context.dynamicBytes + context.resultBytes);
+  if (planned) {
+    totals.device_peak_bytes = planned->devicePeakBytes();
+    totals.host_peak_bytes = planned->hostPeakBytes();
+    accountDevice(planned->on());
+    if (options.profile)
+      planned->appendTo(trace);
+  }
   if (!options.profile)
     return;
   uint32_t thread = context.workers[0].thread;
@@ -741,16 +788,12 @@ void Session::account(Context &context, int64_t start, int64_t scheduled,
 }
 
 /// What the device has done since the last reset.
-void Session::accountDevice() {
-  DeviceCounts counts = planned->on().counts();
-  totals.device_peak_bytes = planned->devicePeakBytes();
-  totals.host_peak_bytes = planned->hostPeakBytes();
+void Session::accountDevice(const Device &on) {
+  DeviceCounts counts = on.counts();
   totals.offloaded_bytes = counts.toHostBytes - countsAtReset.toHostBytes;
   totals.prefetched_bytes = counts.toDeviceBytes - countsAtReset.toDeviceBytes;
   totals.simulated_seconds = counts.seconds - countsAtReset.seconds;
   totals.stall_seconds = counts.stallSeconds - countsAtReset.stallSeconds;
-  if (options.profile)
-    planned->appendTo(trace);
 }
 
 espalier_stats Session::stats() const {
@@ -770,6 +813,9 @@ void Session::resetStats() {
   if (planned) {
     deviceLock = planned->lock();
     countsAtReset = planned->on().counts();
+  } else if (device) {
+    deviceLock = std::unique_lock<std::mutex>(deviceMutex);
+    countsAtReset = device->counts();
   }
   std::lock_guard<std::mutex> lock(statsMutex);
   totals = espalier_stats{};

@@ -52,7 +52,7 @@ struct SessionOptions {
   bool profile = false;
   /// espalier_optimisation, ored together.
   uint32_t ablate = 0;
-  /// Which device entries with a memory plan run on, and how.
+  /// Which device the entry runs on, and how.
   DeviceOptions device = {};
 };
 
@@ -94,6 +94,7 @@ private:
   VertexTypes findTypes(const Forest &fieldsOf, uint32_t g) const;
   void setForests(Context &context, const Forests &forests) const;
   std::vector<VertexInput> readsOf(const Context &context, uint32_t g) const;
+  bool areReadsBound(const Context &context, uint32_t g) const;
   void buildSchedule(Context &context, uint32_t g, bool share) const;
   void buildSchedules(Context &context, bool share) const;
   void checkStructureCounts(const Context &context) const;
@@ -104,15 +105,17 @@ private:
   uint32_t firstBeside(const Context &context, uint32_t phase) const;
   uint32_t lastBeside(const Context &context, uint32_t phase) const;
   int64_t planMemory(Context &context) const;
+  void keepOnHost(Context &context) const;
   void checkInputNames(const Inputs &inputs) const;
   void bindInputs(Context &context, const Inputs &inputs) const;
   Results placeBuffers(Context &context) const;
   void fillMultiplicities(const Context &context) const;
   void execute(Context &context, ThreadPool *pool);
+  void executeOnDevice(Context &context, ThreadPool *pool);
   void spreadResults(const Context &context, ThreadPool *pool) const;
   void account(Context &context, int64_t start, int64_t scheduled,
                unsigned workers);
-  void accountDevice();
+  void accountDevice(const Device &device);
 
   const espalier_entry &entry;
   SessionOptions options;
@@ -120,6 +123,10 @@ private:
   Program program;
   /// Null if the entry has no plan.
   std::unique_ptr<PlannedRun> planned;
+  /// With memory of its own, for an entry without a plan; null: it runs in the
+  /// host's. Used by one run at a time.
+  std::unique_ptr<Device> device;
+  std::mutex deviceMutex;
   std::vector<char> zeros;
   std::vector<char> noIds;
 
@@ -133,7 +140,7 @@ private:
 
   mutable std::mutex statsMutex;
   espalier_stats totals{};
-  /// What a planned entry's device had done when they were last reset.
+  /// What the device had done when they were last reset.
   DeviceCounts countsAtReset;
   Trace trace;
 };

@@ -10,6 +10,23 @@
 
 namespace espalier {
 
+int64_t rowsOf(const BatchGraph &graph, uint32_t rows) {
+  switch (rows) {
+  case ESPALIER_ROWS_LEAVES:
+    return graph.schedule.leaves();
+  case ESPALIER_ROWS_INNER:
+    return graph.schedule.vertices() - graph.schedule.leaves();
+  case ESPALIER_ROWS_STRUCTURES:
+    return graph.forest->structures();
+  case ESPALIER_ROWS_EDGES:
+    return graph.edges.edges();
+  case ESPALIER_ROWS_CALLER:
+    return graph.forest->vertices();
+  default: // ESPALIER_ROWS_VERTICES
+    return graph.schedule.vertices();
+  }
+}
+
 PhaseRanges phaseRanges(const Schedule &schedule, uint32_t rows,
                         uint32_t type) {
   RowRange leaves{0, schedule.leaves()};

@@ -32,6 +32,10 @@ struct BatchGraph {
   EdgeTable edges;
 };
 
+/// How many rows a buffer with `rows` (ESPALIER_ROWS_*, not ONE) of `graph`
+/// has.
+int64_t rowsOf(const BatchGraph &graph, uint32_t rows);
+
 /// The rows of a phase over `rows` (ESPALIER_ROWS_*) that are of `type` (0: of
 /// any, otherwise one more than the type): two ranges, the second mostly empty.
 /// Those of a phase over tasks are the rows of all its tasks.

@@ -29,6 +29,9 @@ public:
   int64_t hostMemoryBytes() const override { return 0; }
   char *allocate(int64_t bytes, const char *what) override;
   void release(char *block) override;
+  int64_t availableBytes() const override {
+    return memoryLimit > 0 ? memoryLimit - allocated : INT64_MAX;
+  }
   void poison(Lane lane, char *block, int64_t bytes) override;
   void copy(Lane lane, const char *name, char *to, const char *from,
             int64_t bytes) override;

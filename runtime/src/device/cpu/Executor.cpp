@@ -16,14 +16,6 @@
 
 namespace espalier {
 
-/// Rows are never cut finer than this: a matmul of fewer rows spends its time
-/// reading the weight.
-static constexpr int64_t kMinBlockRows = 16;
-
-/// What a row weighs in edges where blocks are cut by both: a block has at most
-/// kBlockRows rows, or four times as many edges.
-static constexpr int64_t kRowWeight = 4;
-
 Executor::Executor(const Program &program,
                    const std::vector<BatchGraph> &graphs,
                    const std::vector<View> &views, AbsentRows absent,
@@ -60,74 +52,11 @@ void Executor::run(const std::vector<char> &streams, StreamQueue &queue) {
 }
 
 void Executor::runPhases(uint32_t first, uint32_t last) {
-  for (uint32_t p = first; p < last;) {
-    const Program::Phase &phase = program.phases[p];
-    const Schedule &schedule = graphs[phase.graph].schedule;
-    if (isTasks(phase.rows)) {
-      runTasks(phase, schedule);
-    } else {
-      PhaseRanges rows = phaseRanges(schedule, phase.rows, phase.type);
-      runRows(phase, rows.first.begin, rows.first.end);
-      // A reduction has one range, which may be empty.
-      if (rows.second.begin != rows.second.end)
-        runRows(phase, rows.second.begin, rows.second.end);
-    }
-    p = phase.lastOfLoop + 1;
-  }
+  forEachRows(program, graphs, first, last,
+              [&](const Program::Phase &phase, int64_t begin, int64_t end) {
+                runRows(phase, begin, end);
+              });
 }
-
-/// Runs a loop over tasks, of which `first` is the first phase.
-void Executor::runTasks(const Program::Phase &first, const Schedule &schedule) {
-  bool reversed = isReversedTasks(first.rows);
-  int64_t begin = isInnerRows(first.rows) ? schedule.firstInnerTask() : 0;
-  int64_t count = schedule.tasks() - begin;
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t t = reversed ? schedule.tasks() - 1 - i : begin + i;
-    uint32_t type = (uint32_t)schedule.taskType(t) + 1;
-    uint32_t p = first.firstOfLoop;
-    while (first.type != 0 && program.phases[p].type != type)
-      ++p;
-    runRows(program.phases[p], schedule.taskBegin(t), schedule.taskEnd(t));
-  }
-}
-
-/// Rows [begin, end) of a phase, cut into `count` blocks of about equal weight
-/// (a short last one would cost almost as much as a full one). A row weighs 1,
-/// or, in a phase with steps over edges, kRowWeight and 1 for each of its
-/// edges; there a block may be empty, where a row weighs more than a block.
-struct Executor::Blocks {
-  int64_t begin;
-  int64_t end;
-  const int64_t *edgeOffsets; // null: rows count alone
-  int64_t count;
-
-  int64_t weightBefore(int64_t row) const {
-    return edgeOffsets ? (row - begin) * kRowWeight + edgeOffsets[row] -
-                             edgeOffsets[begin]
-                       : row - begin;
-  }
-  /// The first row of a block; `end` for the one after the last.
-  int64_t firstRow(int64_t block) const {
-    if (!edgeOffsets) {
-      int64_t blockRows = (end - begin + count - 1) / count;
-      return std::min(end, begin + block * blockRows);
-    }
-    int64_t target = weightBefore(end) * block / count;
-    int64_t low = begin, high = end;
-    while (low < high) {
-      int64_t middle = low + (high - low) / 2;
-      (weightBefore(middle) < target ? low = middle + 1 : high = middle);
-    }
-    return low;
-  }
-  /// Whether a block has more work than one of `threads` should do alone: then
-  /// its edges are shared between them.
-  bool isWide(int64_t first, int64_t last, unsigned threads) const {
-    return edgeOffsets && edgeOffsets[last] - edgeOffsets[first] > kBlockRows &&
-           (weightBefore(last) - weightBefore(first)) * threads >
-               weightBefore(end);
-  }
-};
 
 void Executor::noteFailure(int64_t block) {
   std::lock_guard<std::mutex> lock(failureMutex);
@@ -155,48 +84,36 @@ void Executor::onPool(int64_t count, const Body &body) {
 void Executor::runRows(const Program::Phase &phase, int64_t begin,
                        int64_t end) {
   if (phase.isReduction) {
-    workers[0].graph = graphs.data() + phase.graph;
     for (const Program::Step &step : phase.steps) {
-      int64_t start = options.profile ? now() : 0;
-      runReduction(step, begin, end);
-      if (options.profile)
-        record(workers[0], phase, step, start, end - begin);
+      if (step.kind == ESPALIER_STEP_COMBINE_ROWS)
+        findFirstRows(phase, step, begin, end);
+      RowBlocks blocks = cutReduction(step, begin, end);
+      runReduction(phase, step, blocks, 0, blocks.count);
     }
     return;
   }
   if (begin == end)
     return;
-  Blocks blocks{begin, end, nullptr, 0};
-  int64_t rowWeight = 1, cost = (end - begin) * phase.costPerRow;
-  if (phase.hasEdgeSteps && !options.serial) {
-    blocks.edgeOffsets = graphs[phase.graph].edges.offsets();
-    rowWeight = kRowWeight;
-    cost += (blocks.edgeOffsets[end] - blocks.edgeOffsets[begin]) *
-            phase.costPerEdge;
-  }
-  int64_t weight = blocks.weightBefore(end);
-  int64_t limit = (options.serial ? 1 : kBlockRows) * rowWeight;
-  int64_t least = kMinBlockRows * rowWeight;
-  bool shared = options.threads > 1 && options.subBatches && weight > least &&
-                cost >= kMinParallelCost;
-  if (shared) {
-    int64_t share = (weight + options.threads - 1) / options.threads;
-    limit = std::min(limit, std::max(share, least));
-  }
-  blocks.count = (weight + limit - 1) / limit;
-  if (shared && pool) {
-    onPool(blocks.count, [&](Worker &worker, int64_t b) {
-      int64_t first = blocks.firstRow(b), last = blocks.firstRow(b + 1);
-      if (first != last && !blocks.isWide(first, last, options.threads))
-        runBlock(worker, phase, first, last);
+  RowBlocks blocks = cutRows(phase, graphs[phase.graph], options, begin, end);
+  runBlocks(phase, blocks, 0, blocks.count);
+}
+
+void Executor::runBlocks(const Program::Phase &phase, const RowBlocks &blocks,
+                         int64_t first, int64_t last) {
+  bool onThreads = blocks.isShared && pool;
+  if (onThreads) {
+    onPool(last - first, [&](Worker &worker, int64_t index) {
+      int64_t begin = blocks.firstRow(first + index);
+      int64_t end = blocks.firstRow(first + index + 1);
+      if (begin != end && !blocks.isWide(begin, end, options.threads))
+        runBlock(worker, phase, begin, end);
     });
   }
-  for (int64_t b = 0; b < blocks.count; ++b) {
-    int64_t first = blocks.firstRow(b), last = blocks.firstRow(b + 1);
-    bool wide = shared && blocks.isWide(first, last, options.threads);
-    bool done = shared && pool && !wide;
-    if (first != last && !done)
-      runBlockAlone(phase, first, last, wide);
+  for (int64_t b = first; b < last; ++b) {
+    int64_t begin = blocks.firstRow(b), end = blocks.firstRow(b + 1);
+    bool wide = blocks.isShared && blocks.isWide(begin, end, options.threads);
+    if (begin != end && (!onThreads || wide))
+      runBlockAlone(phase, begin, end, wide);
   }
 }
 

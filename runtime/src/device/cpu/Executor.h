@@ -19,8 +19,9 @@
 #ifndef ESPALIER_DEVICE_CPU_EXECUTOR_H
 #define ESPALIER_DEVICE_CPU_EXECUTOR_H
 
-#include "device/cpu/OperandRows.h"
+#include "device/cpu/LocateRows.h"
 #include "device/cpu/Reductions.h"
+#include "device/cpu/RowBlocks.h"
 #include "device/cpu/StreamQueue.h"
 #include "memory/Arena.h"
 #include "module/Program.h"
@@ -35,13 +36,6 @@ namespace espalier {
 struct BatchGraph;
 class Schedule;
 class ThreadPool;
-
-/// Where the rows of a buffer are: row r is at base + (r - first) * stride.
-struct View {
-  char *base;
-  int64_t stride;
-  int64_t first;
-};
 
 /// Times of steps by kind, in nanoseconds.
 struct StepTimes {
@@ -60,6 +54,9 @@ struct Worker {
   Arena scratch;
   std::vector<espalier_kernel_operand> operands;
   FirstRows firstRows;
+  const int32_t *firsts = nullptr;
+  /// Of a reduction that was interrupted.
+  std::vector<double> sumsSoFar;
   /// Threads that have nothing else to do while this one works on a block, and
   /// whether they help with the edges of its rows, too.
   ThreadPool *helpers = nullptr;
@@ -76,18 +73,6 @@ struct Worker {
 struct AbsentRows {
   const char *zeros;
   const char *noIds;
-};
-
-struct ExecutorOptions {
-  bool serial = false;
-  bool profile = false;
-  /// Rows that lie one after another are read where they are.
-  bool elision = true;
-  /// The rows of a phase or task are shared between threads.
-  bool subBatches = true;
-  /// How many threads rows are cut up for, with or without a pool: where the
-  /// cuts are can change the last bit of a product.
-  unsigned threads = 1;
 };
 
 class Executor {
@@ -113,18 +98,25 @@ public:
   /// Runs phases [first, last), one after another.
   void runPhases(uint32_t first, uint32_t last);
 
-private:
-  struct Blocks;
+  /// Runs blocks [first, last) of rows of a phase that is no reduction; whoever
+  /// does so with all of them, in order, has run the rows.
+  void runBlocks(const Program::Phase &phase, const RowBlocks &blocks,
+                 int64_t first, int64_t last);
+  /// The same for a step that is a reduction, as cutReduction cut its rows. Of
+  /// a COMBINE_ROWS the first rows have been found.
+  void runReduction(const Program::Phase &phase, const Program::Step &step,
+                    const RowBlocks &blocks, int64_t first, int64_t last);
+  /// Finds for each of rows [begin, end) of a COMBINE_ROWS the first with its
+  /// id, counted from `begin` (-1: it has none), and writes their ids. The
+  /// answer lives until the next call.
+  const int32_t *findFirstRows(const Program::Phase &phase,
+                               const Program::Step &step, int64_t begin,
+                               int64_t end);
 
-  /// Rows cost at least this much (see Program::Phase::costPerRow) before they
-  /// are shared between threads: some 10 us of one core at the rate of large
-  /// products and more for all else, several times what it takes to hand out
-  /// blocks and to wait for the last.
-  static constexpr int64_t kMinParallelCost = 1000 * 1000;
+private:
   /// The columns of a product are never cut finer than this.
   static constexpr int64_t kMinPartColumns = 64;
 
-  void runTasks(const Program::Phase &first, const Schedule &schedule);
   void runStream(const Stream &stream, StreamQueue &queue);
   void runStreamItem(Worker &worker, const Stream &stream,
                      const StreamQueue::Item &item);
@@ -139,7 +131,6 @@ private:
                const Program::Step &step, int64_t begin, int64_t end);
   void dispatch(Worker &worker, const Program::Phase &phase,
                 const Program::Step &step, int64_t begin, int64_t end);
-  void runReduction(const Program::Step &step, int64_t begin, int64_t end);
   void record(Worker &worker, const Program::Phase &phase,
               const Program::Step &step, int64_t start, int64_t rows);
 

@@ -78,38 +78,8 @@ const char *Executor::absentRow(const Program::Operand &operand) const {
 OperandRows Executor::locate(const Worker &worker,
                              const Program::Operand &operand,
                              int64_t begin) const {
-  const View &view = worker.views[operand.buffer];
-  char *base = view.base + operand.columnBytes;
-  const BatchGraph &graph = *worker.graph;
-  switch (operand.access) {
-  case ESPALIER_ACCESS_ROW:
-    return {base + (begin - view.first) * view.stride, view.stride, nullptr};
-  case ESPALIER_ACCESS_CHILD:
-    return {base, view.stride, graph.schedule.childRows(operand.slot, begin)};
-  case ESPALIER_ACCESS_CALLER:
-    return {base, view.stride, graph.schedule.vertexOfRow() + begin};
-  case ESPALIER_ACCESS_ROOT:
-    return {base, view.stride, graphOf(operand).schedule.rootRow() + begin};
-  case ESPALIER_ACCESS_CALLER_ROOT:
-    return {base, view.stride, graphOf(operand).schedule.rootVertex() + begin};
-  case ESPALIER_ACCESS_ROOT_STRUCTURE:
-    return {base, view.stride, graph.schedule.rootStructureOfRow() + begin};
-  case ESPALIER_ACCESS_STRUCTURE:
-    return {base, view.stride, graph.schedule.structureOfRow() + begin};
-  case ESPALIER_ACCESS_EDGE_CHILD:
-    return {base, view.stride, graph.edges.childRow() + begin};
-  case ESPALIER_ACCESS_EDGE_PARENT:
-    return {base - view.first * view.stride, view.stride,
-            graph.edges.parentRow() + begin};
-  case ESPALIER_ACCESS_ID: {
-    const View &ids = worker.views[operand.slot];
-    return {base, operand.matrixRowBytes,
-            reinterpret_cast<const int32_t *>(ids.base + (begin - ids.first) *
-                                                             ids.stride)};
-  }
-  default: // ESPALIER_ACCESS_SHARED
-    return {base, 0, nullptr};
-  }
+  return locateRows(program, graphs, worker.views, *worker.graph, operand,
+                    begin);
 }
 
 void Executor::copy(Worker &worker, const Program::Step &step, int64_t begin,
@@ -400,50 +370,81 @@ void Executor::reduceVertices(Worker &worker, const Program::Step &step,
 // Reductions
 //===----------------------------------------------------------------------===//
 
-void Executor::runReduction(const Program::Step &step, int64_t begin,
-                            int64_t end) {
+void Executor::runReduction(const Program::Phase &phase,
+                            const Program::Step &step, const RowBlocks &blocks,
+                            int64_t first, int64_t last) {
+  int64_t start = options.profile ? now() : 0;
   Worker &worker = workers[0];
-  OperandRows operands[4];
-  for (uint32_t o = 0; o < step.operandCount; ++o)
-    operands[o] = locate(worker, step.operands[o], begin);
-  int64_t rows = end - begin;
+  worker.graph = graphs.data() + phase.graph;
+  int64_t begin = blocks.firstRow(first), end = blocks.firstRow(last);
   int64_t elementBytes = (int64_t)dtypeSize(step.dtype);
+  auto operandAt = [&](uint32_t o, int64_t row) {
+    return locate(worker, step.operands[o], row);
+  };
   auto elements = [&](uint32_t o) {
     return step.operands[o].rowBytes / elementBytes;
   };
+  // What one turn leaves for the next.
+  auto sumsSoFar = [&](int64_t count) -> double * {
+    if (first == 0 && last == blocks.count)
+      return nullptr;
+    worker.sumsSoFar.resize(count);
+    return worker.sumsSoFar.data();
+  };
+  int64_t rows = blocks.end - blocks.begin;
   ThreadPool *used =
       rows * step.costPerRow >= kMinParallelCost ? pool : nullptr;
   int64_t threads = used ? used->threads() : 1;
-  auto runParts = [&](const auto &reduction) {
-    forEachIndex(used, reduction.parts(),
-                 [&](unsigned, int64_t part) { reduction.run(part); });
-  };
 
   switch (step.kind) {
-  case ESPALIER_STEP_SUM_ROWS:
-    return runParts(SumRows(step.dtype, operands[0], rows, elements(0),
-                            operands[1].base, zeros));
+  case ESPALIER_STEP_SUM_ROWS: {
+    SumRows sum(step.dtype, operandAt(0, begin), end - begin, elements(0),
+                operandAt(1, begin).base, zeros, first,
+                sumsSoFar(SumRows::stateDoubles(step.dtype, elements(0))));
+    forEachIndex(used, sum.parts(),
+                 [&](unsigned, int64_t part) { sum.run(part); });
+    break;
+  }
   case ESPALIER_STEP_OUTER_SUM: {
-    OuterSum sum(step.dtype, operands[0], elements(0), operands[1], elements(1),
-                 rows, operands[2].base, step.outerStride, zeros, threads);
-    return forEachIndex(used, sum.parts(), [&](unsigned w, int64_t part) {
-      sum.run(part, workers[w].scratch.data());
+    OuterSum sum(step.dtype, operandAt(0, blocks.begin), elements(0),
+                 operandAt(1, blocks.begin), elements(1), rows,
+                 operandAt(2, begin).base, step.outerStride, zeros, threads);
+    double *sums = sumsSoFar(sum.sumCount());
+    forEachIndex(used, sum.parts(), [&](unsigned w, int64_t part) {
+      sum.run(part, workers[w].scratch.data(), first, last, sums);
     });
+    break;
   }
   case ESPALIER_STEP_COMBINE_ROWS: {
-    const int32_t *first =
-        worker.firstRows.find(operands[0], rows, absentRow(step.operands[0]));
-    for (int64_t r = 0; r < rows; ++r) {
-      int32_t id = -1;
-      if (first[r] == r)
-        std::memcpy(&id, operands[0].read(r, absentRow(step.operands[0])),
-                    sizeof(id));
-      std::memcpy(operands[2].base + r * operands[2].stride, &id, sizeof(id));
-    }
-    return runParts(CombineRows(step.dtype, first, operands[1], operands[3],
-                                rows, elements(1), zeros, threads));
+    CombineRows combine(step.dtype, worker.firsts, operandAt(1, blocks.begin),
+                        operandAt(3, blocks.begin), elements(1), zeros,
+                        threads);
+    forEachIndex(used, combine.parts(), [&](unsigned, int64_t part) {
+      combine.run(part, begin - blocks.begin, end - blocks.begin);
+    });
+    break;
   }
   }
+  if (options.profile)
+    record(worker, phase, step, start, end - begin);
+}
+
+const int32_t *Executor::findFirstRows(const Program::Phase &phase,
+                                       const Program::Step &step, int64_t begin,
+                                       int64_t end) {
+  Worker &worker = workers[0];
+  worker.graph = graphs.data() + phase.graph;
+  OperandRows ids = locate(worker, step.operands[0], begin);
+  OperandRows out = locate(worker, step.operands[2], begin);
+  const char *absent = absentRow(step.operands[0]);
+  worker.firsts = worker.firstRows.find(ids, end - begin, absent);
+  for (int64_t r = 0; r < end - begin; ++r) {
+    int32_t id = -1;
+    if (worker.firsts[r] == r)
+      std::memcpy(&id, ids.read(r, absent), sizeof(id));
+    std::memcpy(out.base + r * out.stride, &id, sizeof(id));
+  }
+  return worker.firsts;
 }
 
 } // namespace espalier

@@ -68,6 +68,10 @@ int64_t OuterSum::scratchBytes(uint32_t dtype, int64_t k, int64_t n) {
   return (xColumns + yColumns) * DepthRows * size + kAlignment;
 }
 
+int64_t OuterSum::pieces(int64_t rows) {
+  return (rows + DepthRows - 1) / DepthRows;
+}
+
 OuterSum::OuterSum(uint32_t dtype, OperandRows x, int64_t k, OperandRows y,
                    int64_t n, int64_t rows, char *out, int64_t stride,
                    const char *zeros, int64_t threads, bool widestVectors)
@@ -84,13 +88,16 @@ OuterSum::OuterSum(uint32_t dtype, OperandRows x, int64_t k, OperandRows y,
     kParts = nParts = 0;
 }
 
-/// With one y for all rows the sum of the products is the product with the sum.
+/// With one y for all rows the sum of the products is the product with the sum,
+/// to which rows [begin, end) are added.
 template <typename T>
-static void multiplyBySum(OperandRows x, OperandRows y, int64_t rows,
-                          const char *zeros, const Range &ks, const Range &ns,
-                          T *to, int64_t stride, double *sums) {
-  std::fill_n(sums, ks.size(), 0.0);
-  for (int64_t r = 0; r < rows; ++r) {
+static void multiplyBySum(OperandRows x, OperandRows y, int64_t begin,
+                          int64_t end, const char *zeros, const Range &ks,
+                          const Range &ns, T *to, int64_t stride,
+                          double *sums) {
+  if (begin == 0)
+    std::fill_n(sums, ks.size(), 0.0);
+  for (int64_t r = begin; r < end; ++r) {
     const T *row = reinterpret_cast<const T *>(x.read(r, zeros)) + ks.begin;
     for (int64_t i = 0; i < ks.size(); ++i)
       sums[i] += row[i];
@@ -101,7 +108,9 @@ static void multiplyBySum(OperandRows x, OperandRows y, int64_t rows,
       to[i * stride + j] = T(sums[i]) * row[j];
 }
 
-template <typename T> void OuterSum::runAs(int64_t part, char *scratch) const {
+template <typename T>
+void OuterSum::runAs(int64_t part, char *scratch, int64_t firstPiece,
+                     int64_t lastPiece, double *sums) const {
   const PanelKernels<T> kernels = choosePanelKernels<T>(widestVectors);
   const int64_t width = kernels.yWidth;
   const Range ks(k, XWidth, kParts, part / nParts);
@@ -111,18 +120,22 @@ template <typename T> void OuterSum::runAs(int64_t part, char *scratch) const {
     for (int64_t i = 0; i < ks.size(); ++i)
       std::fill_n(to + i * stride, ns.size(), T(0));
 
-  if (y.stride == 0 && !y.index && rows > 0)
-    return multiplyBySum(x, y, rows, zeros, ks, ns, to, stride,
-                         reinterpret_cast<double *>(scratch));
+  const int64_t pieceCount = pieces(rows);
+  if (y.stride == 0 && !y.index && rows > 0) {
+    double *own = sums ? sums + part % nParts * k + ks.begin
+                       : reinterpret_cast<double *>(scratch);
+    return multiplyBySum(x, y, rows * firstPiece / pieceCount,
+                         rows * lastPiece / pieceCount, zeros, ks, ns, to,
+                         stride, own);
+  }
 
   // The panels of y are read as whole vectors.
   T *yPanels = reinterpret_cast<T *>(scratch);
   T *xPanels = yPanels + roundUp(ns.size(), width) * DepthRows;
-  const int64_t pieces = (rows + DepthRows - 1) / DepthRows;
-  for (int64_t piece = 0; piece < pieces; ++piece) {
+  for (int64_t piece = firstPiece; piece < lastPiece; ++piece) {
     // Pieces of about equal size.
-    const int64_t begin = rows * piece / pieces;
-    const int64_t depth = rows * (piece + 1) / pieces - begin;
+    const int64_t begin = rows * piece / pieceCount;
+    const int64_t depth = rows * (piece + 1) / pieceCount - begin;
     for (int64_t r = 0; r < depth; r += PackRows) {
       const T *xRows[PackRows], *yRows[PackRows];
       const int64_t count = std::min(PackRows, depth - r);
@@ -144,9 +157,11 @@ template <typename T> void OuterSum::runAs(int64_t part, char *scratch) const {
   }
 }
 
-void OuterSum::run(int64_t part, char *scratch) const {
-  dtype == ESPALIER_F32 ? runAs<float>(part, scratch)
-                        : runAs<double>(part, scratch);
+void OuterSum::run(int64_t part, char *scratch, int64_t firstPiece,
+                   int64_t lastPiece, double *sums) const {
+  dtype == ESPALIER_F32
+      ? runAs<float>(part, scratch, firstPiece, lastPiece, sums)
+      : runAs<double>(part, scratch, firstPiece, lastPiece, sums);
 }
 
 } // namespace espalier

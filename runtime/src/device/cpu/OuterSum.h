@@ -37,12 +37,24 @@ public:
   int64_t parts() const { return kParts * nParts; }
   /// Computes one part; `scratch` has scratchBytes() bytes of the calling
   /// thread, aligned to 64.
-  void run(int64_t part, char *scratch) const;
+  void run(int64_t part, char *scratch) const {
+    run(part, scratch, 0, pieces(rows), nullptr);
+  }
+  /// The same in turns: pieces [firstPiece, lastPiece) of the rows, after all
+  /// pieces before, which left something in `sums`, of sumCount() numbers.
+  /// Piece i begins at row rows * i / pieces(rows).
+  void run(int64_t part, char *scratch, int64_t firstPiece, int64_t lastPiece,
+           double *sums) const;
+  /// In how many pieces rows are packed.
+  static int64_t pieces(int64_t rows);
+  int64_t sumCount() const { return nParts * k; }
 
   static int64_t scratchBytes(uint32_t dtype, int64_t k, int64_t n);
 
 private:
-  template <typename T> void runAs(int64_t part, char *scratch) const;
+  template <typename T>
+  void runAs(int64_t part, char *scratch, int64_t firstPiece, int64_t lastPiece,
+             double *sums) const;
 
   uint32_t dtype;
   OperandRows x, y;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "device/cpu/Reductions.h"
 
-#include "espalier/abi.h"
+#include "tensor/Tensor.h"
 
 #include <algorithm>
 #include <cstring>
@@ -25,10 +25,12 @@ static void add(T *__restrict to, const T *__restrict from, int64_t count) {
 
 template <typename T> void SumRows::runAs(int64_t column, int64_t width) const {
   // levels[l] is the sum of 2^l blocks; which of them are in use are the bits
-  // of the number of blocks summed so far. 2^31 rows have 2^26 blocks.
-  constexpr int kLevels = 28;
-  T levels[kLevels][kColumns];
-  uint32_t blocks = 0;
+  // of the number of blocks summed so far.
+  using Level = T[kColumns];
+  Level own[kLevels];
+  Level *levels =
+      state ? static_cast<Level *>(state) + column / kColumns * kLevels : own;
+  uint32_t blocks = blocksBefore;
   for (int64_t begin = 0; begin < rows; begin += kBlockRows, ++blocks) {
     T sum[kColumns] = {};
     for (int64_t r = begin, end = std::min(rows, begin + kBlockRows); r < end;
@@ -49,6 +51,12 @@ template <typename T> void SumRows::runAs(int64_t column, int64_t width) const {
     if (blocks >> level & 1)
       add(sum, levels[level], kColumns);
   std::copy_n(sum, width, reinterpret_cast<T *>(out) + column);
+}
+
+int64_t SumRows::stateDoubles(uint32_t dtype, int64_t n) {
+  int64_t parts = (n + kColumns - 1) / kColumns;
+  return parts * kColumns * kLevels * (int64_t)dtypeSize(dtype) /
+         (int64_t)sizeof(double);
 }
 
 void SumRows::run(int64_t part) const {
@@ -98,15 +106,15 @@ const int32_t *FirstRows::find(OperandRows ids, int64_t rows,
 static constexpr int64_t kMinPartColumns = 16;
 
 CombineRows::CombineRows(uint32_t dtype, const int32_t *first, OperandRows in,
-                         OperandRows out, int64_t rows, int64_t n,
-                         const char *zeros, int64_t maxParts)
-    : dtype(dtype), first(first), in(in), out(out), rows(rows), n(n),
-      zeros(zeros),
+                         OperandRows out, int64_t n, const char *zeros,
+                         int64_t maxParts)
+    : dtype(dtype), first(first), in(in), out(out), n(n), zeros(zeros),
       partCount(std::clamp<int64_t>(n / kMinPartColumns, 1, maxParts)) {}
 
 template <typename T>
-void CombineRows::runAs(int64_t column, int64_t width) const {
-  for (int64_t r = 0; r < rows; ++r) {
+void CombineRows::runAs(int64_t column, int64_t width, int64_t begin,
+                        int64_t end) const {
+  for (int64_t r = begin; r < end; ++r) {
     auto *from = reinterpret_cast<const T *>(in.read(r, zeros)) + column;
     auto *to = reinterpret_cast<T *>(out.base + r * out.stride) + column;
     if (first[r] == r) {
@@ -120,10 +128,11 @@ void CombineRows::runAs(int64_t column, int64_t width) const {
   }
 }
 
-void CombineRows::run(int64_t part) const {
-  int64_t begin = n * part / partCount, end = n * (part + 1) / partCount;
-  dtype == ESPALIER_F32 ? runAs<float>(begin, end - begin)
-                        : runAs<double>(begin, end - begin);
+void CombineRows::run(int64_t part, int64_t begin, int64_t end) const {
+  int64_t column = n * part / partCount;
+  int64_t width = n * (part + 1) / partCount - column;
+  dtype == ESPALIER_F32 ? runAs<float>(column, width, begin, end)
+                        : runAs<double>(column, width, begin, end);
 }
 
 } // namespace espalier

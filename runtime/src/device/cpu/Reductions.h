@@ -26,17 +26,26 @@ namespace espalier {
 /// grows with the logarithm of the number of rows.
 class SumRows {
 public:
-  /// `zeros` stands for rows with a negative index.
+  static constexpr int64_t kBlockRows = 32;
+
+  /// `zeros` stands for rows with a negative index. A sum over all rows of a
+  /// list can be made in turns, of whole blocks but for the last, with
+  /// `blocksBefore` of those before and what they left in `state`, as large as
+  /// stateDoubles() doubles; after each turn `out` has the sum so far.
   SumRows(uint32_t dtype, OperandRows in, int64_t rows, int64_t n, char *out,
-          const char *zeros)
-      : dtype(dtype), in(in), rows(rows), n(n), out(out), zeros(zeros) {}
+          const char *zeros, int64_t blocksBefore = 0, void *state = nullptr)
+      : dtype(dtype), in(in), rows(rows), n(n), out(out), zeros(zeros),
+        blocksBefore((uint32_t)blocksBefore), state(state) {}
 
   int64_t parts() const { return (n + kColumns - 1) / kColumns; }
   void run(int64_t part) const;
 
+  static int64_t stateDoubles(uint32_t dtype, int64_t n);
+
 private:
   static constexpr int64_t kColumns = 64;
-  static constexpr int64_t kBlockRows = 32;
+  /// 2^31 rows have 2^26 blocks.
+  static constexpr int kLevels = 28;
   template <typename T> void runAs(int64_t column, int64_t width) const;
 
   uint32_t dtype;
@@ -44,6 +53,8 @@ private:
   int64_t rows, n;
   char *out;
   const char *zeros;
+  uint32_t blocksBefore;
+  void *state;
 };
 
 /// The first row of every id: a hash table that is emptied by counting up its
@@ -72,19 +83,20 @@ public:
   /// `first` has for each row the one that it is added to, itself if it is the
   /// first, -1 if it is left out. The result is cut into at most `maxParts`.
   CombineRows(uint32_t dtype, const int32_t *first, OperandRows in,
-              OperandRows out, int64_t rows, int64_t n, const char *zeros,
-              int64_t maxParts);
+              OperandRows out, int64_t n, const char *zeros, int64_t maxParts);
 
   int64_t parts() const { return partCount; }
-  void run(int64_t part) const;
+  /// Rows [begin, end), after all rows before.
+  void run(int64_t part, int64_t begin, int64_t end) const;
 
 private:
-  template <typename T> void runAs(int64_t column, int64_t width) const;
+  template <typename T>
+  void runAs(int64_t column, int64_t width, int64_t begin, int64_t end) const;
 
   uint32_t dtype;
   const int32_t *first;
   OperandRows in, out;
-  int64_t rows, n;
+  int64_t n;
   const char *zeros;
   int64_t partCount;
 };

@@ -46,9 +46,8 @@ char *SimDevice::allocate(int64_t bytes, const char *what) {
          (long long)std::min(available, memory.largestFree()));
   Pages pages;
   try {
-    pages = Pages(bytes,
-                  options.dry ? Pages::Access::None : Pages::Access::ReadWrite,
-                  what);
+    pages = Pages(
+        bytes, options.dry ? Pages::Access::None : Pages::Access::Shared, what);
   } catch (...) {
     memory.release(node);
     throw;
@@ -64,6 +63,27 @@ void SimDevice::release(char *block) {
   memory.release(found->second.node);
   allocated -= found->second.bytes;
   blocks.erase(found);
+}
+
+char *SimDevice::reserve(int64_t bytes, const char *what) {
+  Pages pages(bytes, Pages::Access::None, what);
+  char *addresses = pages.data();
+  reserved[addresses] = std::move(pages);
+  return addresses;
+}
+
+void SimDevice::unreserve(char *addresses) { reserved.erase(addresses); }
+
+void SimDevice::map(char *address, const char *part, int64_t bytes) {
+  if (options.dry)
+    return;
+  auto block = std::prev(blocks.upper_bound(part));
+  block->second.pages.showAt(address, part - block->first, bytes);
+}
+
+void SimDevice::unmap(char *address, int64_t bytes) {
+  if (!options.dry)
+    Pages::hide(address, bytes);
 }
 
 void SimDevice::place(char *to, const char *from, int64_t bytes) {

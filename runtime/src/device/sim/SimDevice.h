@@ -45,6 +45,12 @@ public:
   int64_t hostMemoryBytes() const override { return machine.hostMemoryBytes; }
   char *allocate(int64_t bytes, const char *what) override;
   void release(char *block) override;
+  int64_t availableBytes() const override { return capacity - allocated; }
+  char *reserve(int64_t bytes, const char *what) override;
+  void unreserve(char *addresses) override;
+  void map(char *address, const char *part, int64_t bytes) override;
+  void unmap(char *address, int64_t bytes) override;
+  int64_t pageBytes() const override { return Pages::pageBytes(); }
   void poison(Lane lane, char *block, int64_t bytes) override;
   void copy(Lane lane, const char *name, char *to, const char *from,
             int64_t bytes) override;
@@ -82,7 +88,8 @@ private:
   int64_t capacity;
   MemoryPool memory;
   int64_t allocated = 0;
-  std::map<char *, Block> blocks;
+  std::map<const char *, Block> blocks;
+  std::map<const char *, Pages> reserved;
   double times[kLanes] = {};
   /// When a link that carries one copy at a time is free.
   double linkTime = 0;
