@@ -23,11 +23,13 @@ using namespace espalier::planning;
 
 namespace {
 
-/// What reads each address slowly, reads a part of the random graphs.
+/// Under a sanitizer, which takes several times as long, there are fewer.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr uint32_t randomGraphs = 2000;
+constexpr uint32_t searchedGraphs = 60;
 #else
 constexpr uint32_t randomGraphs = 14000;
+constexpr uint32_t searchedGraphs = 150;
 #endif
 
 Operator makeOperator(const std::string &name, std::vector<TensorId> inputs,
@@ -395,7 +397,7 @@ TEST(Recompute, TakesOverWhatIsMadeAgainLater) {
 }
 
 TEST(Recompute, ALargerBudgetIsNeverDearer) {
-  for (uint32_t seed = 0; seed < 40; ++seed) {
+  for (uint32_t seed = 0; seed < searchedGraphs / 5; ++seed) {
     Graph graph = RandomGraph(seed, 14, false).graph;
     RecomputeOptions options;
     options.changes = 200;
@@ -491,7 +493,7 @@ TEST(Recompute, IsNearTheOptimum) {
   double optimal = 0;
   RecomputeOptions options;
   options.changes = 1500;
-  for (uint32_t seed = 0; seed < 150; ++seed) {
+  for (uint32_t seed = 0; seed < searchedGraphs; ++seed) {
     Graph graph = RandomGraph(seed, 5 + int(seed % 4), true).graph;
     int64_t most = withoutRecomputation(graph).peakBytes;
     int64_t least = recomputationLowerBound(graph);
@@ -517,7 +519,7 @@ TEST(Recompute, IsNearTheOptimum) {
       optimal += optimum;
     }
   }
-  EXPECT_GT(solvable, 100);
+  EXPECT_GT(uint32_t(solvable), searchedGraphs * 2 / 3);
   EXPECT_GE(same, solvable * 99 / 100) << "of " << solvable;
   EXPECT_LE(ours, 1.005 * optimal);
 }
