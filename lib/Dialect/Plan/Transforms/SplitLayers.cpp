@@ -229,7 +229,8 @@ struct SplitLayersPass
       return signalPassFailure();
     }
     if (parts < 1) {
-      function.emitOpError("cannot be split into ") << int64_t(parts) << " parts";
+      function.emitOpError("cannot be split into ")
+          << int64_t(parts) << " parts";
       return signalPassFailure();
     }
     FailureOr<int64_t> count = splitLayers(function, limit, parts);
