@@ -580,6 +580,13 @@ TEST(MachineFile, SaysWhatIsWrong) {
        "[{}]}",
        "flops_per_second of the device is not a number"},
       {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": 1, "
+       "\"bytes_per_second\": 1, \"algorithms\": 2}], \"links\": [{}]}",
+       "algorithms of the device is not an object"},
+      {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": 1, "
+       "\"bytes_per_second\": 1, \"algorithms\": {\"patches\": 0}}], "
+       "\"links\": [{}]}",
+       "patches of the algorithms is 0"},
+      {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": 1, "
        "\"bytes_per_second\": 1}], \"links\": [{\"bytes_per_second\": 1, "
        "\"duplex\": \"both\"}]}",
        "duplex of the link"},

@@ -61,9 +61,9 @@ def write_samples(folder, ir):
 
 
 class Training:
-    def __init__(self, source, folder, network):
+    def __init__(self, source, folder, network, machine="k40c"):
         self.folder = folder
-        self.machine = f"{source}/docs/machines/k40c.json"
+        self.machine = f"{source}/docs/machines/{machine}.json"
         path = os.pathsep.join([f"{source}/python", os.environ.get("PYTHONPATH", "")])
         self.ir = f"{folder}/network.mlir"
         self.weights = f"{folder}/first.safetensors"
@@ -74,8 +74,9 @@ class Training:
         )
         self.inputs = write_samples(folder, open(self.ir, encoding="utf-8").read())
 
-    def compile(self, budget, fails=False):
+    def compile(self, budget, fails=False, ablate=None):
         options = ["--train=momentum", "--train-without=clipping"]
+        options += [f"--ablate={ablate}"] if ablate else []
         if budget is not None:
             options += [f"--machine={self.machine}", f"--memory-budget={budget}"]
         return run(
@@ -83,9 +84,9 @@ class Training:
             "--plan-out", f"{self.folder}/plan.json", fails=fails,
         )
 
-    def train(self, budget):
+    def train(self, budget, ablate=None):
         """What was learned, what the log says, and what memory was used."""
-        self.compile(budget)
+        self.compile(budget, ablate=ablate)
         run("espalier-plan", "check", f"{self.folder}/plan.json")
         device = []
         if budget is not None:
@@ -104,7 +105,9 @@ class Training:
         line = json.loads(open(log, encoding="utf-8").read())
         del line["seconds"]
         with open(stats, encoding="utf-8") as file:
-            memory = json.load(file)["memory"]
+            report = json.load(file)
+        memory = report["memory"]
+        self.seconds = report["simulated"]["seconds"] if device else None
         with open(learned, "rb") as file:
             return file.read(), line, memory
 
@@ -144,4 +147,5 @@ def main(source, folder, flag, steps, *network):
     training.compile(smallest - 1, fails=True)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -98,7 +98,8 @@ static cl::list<std::string>
     ablate("ablate", cl::value_desc("OPTIMISATION"), cl::CommaSeparated,
            cl::desc("Switch optimisations off: fusion, specialization, "
                     "recomputation, splitting, hoisting, eager, lazy, sharing, "
-                    "in-place, offload, recompute-layers"),
+                    "in-place, offload, recompute-layers, "
+                    "select-conv-algorithms"),
            cl::cat(category));
 
 static LogicalResult fail(const Twine &message) {
@@ -211,7 +212,8 @@ static LogicalResult compile() {
       {"sharing", &options.share},
       {"in-place", &options.inPlace},
       {"offload", &options.offload},
-      {"recompute-layers", &options.recomputeLayers}};
+      {"recompute-layers", &options.recomputeLayers},
+      {"select-conv-algorithms", &options.selectAlgorithms}};
   auto optimizationNames = [&] {
     return llvm::join(llvm::make_first_range(optimizations), ", ");
   };

@@ -76,6 +76,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "recompute-layers",
       llvm::cl::desc("Plans may run layers of a network again"),
       llvm::cl::init(true)};
+  Option<bool> selectAlgorithms{
+      *this, "select-conv-algorithms",
+      llvm::cl::desc("Convolutions use free memory for workspaces"),
+      llvm::cl::init(true)};
   Option<bool> inPlace{
       *this, "in-place",
       llvm::cl::desc(

@@ -361,7 +361,12 @@ enum {
    * ESPALIER_PATCHES_POINTS points. */
   ESPALIER_ALGORITHM_PATCHES = 1,
 };
-enum { ESPALIER_PATCHES_POINTS = 192 };
+enum {
+  ESPALIER_PATCHES_POINTS = 192,
+  /* DIRECT gathers patches once for so many channels of what a group makes (O,
+   * of CONV2D_TRANSPOSE C; per group): of fewer PATCHES saves nothing. */
+  ESPALIER_PATCHES_CHANNELS = 96,
+};
 
 typedef struct espalier_layer {
   uint32_t kind;      /* ESPALIER_LAYER_* */

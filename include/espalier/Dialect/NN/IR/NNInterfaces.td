@@ -132,6 +132,12 @@ def LayerOpInterface : OpInterface<"LayerOpInterface"> {
         may not.
       }],
       "::espalier::nn::Cuts", "getCuts", (ins), "", "return {};">,
+    InterfaceMethod<[{
+        The ways to compute it that need different workspaces, largest first, of
+        which the last needs none; none if there is only that.
+      }],
+      "::llvm::SmallVector<::espalier::nn::Algorithm>", "getAlgorithms", (ins),
+      "", "return {};">,
   ];
 }
 

@@ -37,6 +37,7 @@ constexpr llvm::StringLiteral kAgainAttrName = "plan.again";
 constexpr llvm::StringLiteral kAlgorithmAttrName = "plan.algorithm";
 constexpr llvm::StringLiteral kWorkspaceAttrName = "plan.workspace";
 constexpr llvm::StringLiteral kMemoryAttrName = "plan.memory";
+constexpr llvm::StringLiteral kNotesAttrName = "plan.notes";
 
 } // namespace espalier::plan
 

@@ -88,6 +88,8 @@ int64_t pointsOfWorkspace(const espalier_layer &layer, int64_t depth) {
   return layer.workspace_bytes / pointBytes<T>(depth) /
          ESPALIER_PATCHES_POINTS * ESPALIER_PATCHES_POINTS;
 }
+static_assert(ESPALIER_PATCHES_CHANNELS == TiledProduct<float>::kMaxRows,
+              "where patches are gathered several times");
 static_assert(ESPALIER_PATCHES_POINTS % TiledProduct<float>::kDepth == 0 &&
                   ESPALIER_PATCHES_POINTS % TiledProduct<double>::kDepth == 0,
               "sums over points are cut where their pieces end");

@@ -17,9 +17,6 @@ namespace espalier {
 
 namespace {
 
-// What a panel of B has of depth (kDepth) stays in the first-level cache, a
-// tile and its panels in the second-level cache.
-constexpr int64_t kMaxRows = 16 * kPanelXWidth;
 /// Tiles are cut no finer than this for the sake of threads.
 constexpr int64_t kMinRows = 2 * kPanelXWidth;
 

@@ -81,6 +81,11 @@ public:
                   ThreadPool *pool);
 
   static int64_t scratchBytes(unsigned threads);
+  // What a panel of B has of depth (kDepth) stays in the first-level cache, a
+  // tile and its panels in the second-level cache.
+
+  /// Rows of a tile, at most: B is packed for each so many rows of A.
+  static constexpr int64_t kMaxRows = 96;
   /// Columns of B that are packed at a time, at most.
   static constexpr int64_t kMaxColumns = 1024 / (int64_t)sizeof(T);
   /// The length of the pieces of a sum.
