@@ -86,10 +86,11 @@ void espalier::buildPlanningPipeline(OpPassManager &manager,
     memory.budget = options.budget;
     memory.machine = options.machine;
     memory.inPlace = options.inPlace;
+    memory.split = options.splitLayers;
     plan::PlanOffloadPassOptions copies{memory.budget, memory.machine,
-                                        memory.inPlace};
+                                        memory.inPlace, memory.split};
     plan::PlanRecomputePassOptions again{memory.budget, memory.machine,
-                                         memory.inPlace};
+                                         memory.inPlace, memory.split};
     if (options.offload && options.recomputeLayers)
       manager.addNestedPass<func::FuncOp>(plan::createPlanMemoryPass(memory));
     else if (options.offload)

@@ -94,7 +94,7 @@ private:
              graph.operators[producers[t]].separable;
     };
     for (const Operator &op : graph.operators) {
-      if (bytesOf(graph, op) <= limit)
+      if (bytesOf(graph, op) <= limit || !gains(op))
         continue;
       for (const std::vector<TensorId> *tensors : {&op.inputs, &op.outputs})
         for (TensorId t : *tensors)
@@ -124,19 +124,32 @@ private:
     }
     for (size_t i = 0; i < graph.operators.size(); ++i) {
       const Operator &op = graph.operators[i];
-      bool touches = false, makesOnlyPieces = true;
+      bool touches = false, makesPieces = false, makesOnlyPieces = true;
       for (TensorId t : op.inputs)
         touches |= inPieces[t];
       for (TensorId t : op.outputs) {
-        touches |= inPieces[t];
+        makesPieces |= inPieces[t];
         makesOnlyPieces &= inPieces[t] || canBeSummed(t);
       }
-      isSplit[i] = op.separable && touches && makesOnlyPieces;
+      isSplit[i] = op.separable && makesOnlyPieces &&
+                   (makesPieces || (touches && gains(op)));
       // What is made as a whole is read as a whole.
       if (!isSplit[i])
         for (TensorId t : op.outputs)
           inPieces[t] = false;
     }
+  }
+
+  /// Whether pieces of the batches that `op` touches need less, with the sum
+  /// that each adds to, than the whole does: not so where weights are most.
+  bool gains(const Operator &op) const {
+    int64_t batches = 0, sums = 0;
+    for (TensorId t : op.inputs)
+      if (graph.tensors[t].batch > 0)
+        batches += graph.tensors[t].bytes;
+    for (TensorId t : op.outputs)
+      (graph.tensors[t].batch > 0 ? batches : sums) += graph.tensors[t].bytes;
+    return batches - batches / parts > sums;
   }
 
   /// Whether some view was in pieces and what it is of was not, or the other

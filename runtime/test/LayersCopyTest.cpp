@@ -130,6 +130,31 @@ TEST(LayersCopy, SliceOfLowerRank) {
   expectLayer(nothing);
 }
 
+TEST(LayersCopy, RowsInTwoShapes) {
+  // Rows of two elements, as images or not.
+  LayerTest slice(layerOf(ESPALIER_LAYER_SLICE), {randomValues({5, 2})});
+  slice.layer.offsets[0] = 3;
+  Values part({2, 2, 1, 1});
+  std::copy_n(slice.reads[0].data.begin() + 6, 4, part.data.begin());
+  slice.expected = {part};
+  expectLayer(slice);
+
+  LayerTest back(layerOf(ESPALIER_LAYER_SLICE), {randomValues({5, 1, 2, 1})});
+  back.layer.offsets[0] = 1;
+  Values rows({3, 2});
+  std::copy_n(back.reads[0].data.begin() + 2, 6, rows.data.begin());
+  back.expected = {rows};
+  expectLayer(back);
+
+  LayerTest concat(layerOf(ESPALIER_LAYER_CONCAT),
+                   {randomValues({2, 2, 1, 1}), randomValues({1, 2})});
+  Values whole({3, 2});
+  std::copy_n(concat.reads[0].data.begin(), 4, whole.data.begin());
+  std::copy_n(concat.reads[1].data.begin(), 2, whole.data.begin() + 4);
+  concat.expected = {whole};
+  expectLayer(concat);
+}
+
 TEST(LayersCopy, SumChannels) {
   for (std::vector<int64_t> shape : {std::vector<int64_t>{3, 5, 4, 7},
                                      {33, 37},

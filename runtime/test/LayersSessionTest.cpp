@@ -258,6 +258,12 @@ TEST(LayersSession, DamagedTables) {
       {"concat: axis 4 of rank 4", [](M &m) { m.layer(M::Concat).axis = 4; }},
       {"concat: operand 0 is 2x3x2x3xf32, expected 2x6x2x3xf32",
        [](M &m) { m.layer(M::Concat).axis = 0; }},
+      {"operand 0 is 2x3x2x3xf32, expected rows as those of 2x36xf32",
+       [](M &m) {
+         m.layer(M::Concat).axis = 0;
+         m.buffer("joined").rank = 2;
+         m.buffer("joined").shape[1] = 36;
+       }},
       {"concat: 1 operands, expected 2 or more",
        [](M &m) {
          m.step(M::Concat).operands += 2;

@@ -25,8 +25,10 @@ def main(source, folder, *network):
     training = Training(source, folder, network, machine="local-cpu-builtin")
     plan = f"{folder}/plan.json"
 
-    def train(budget, ablate=None):
-        learned, log, memory = training.train(budget, ablate=ablate)
+    whole = "--ablate=split-layers"  # parts of a batch have sums of their own
+
+    def train(budget, *options):
+        learned, log, memory = training.train(budget, whole, *options)
         used, planned = memory["device_peak_bytes"], memory["planned_device_bytes"]
         if not used <= planned <= budget:
             sys.exit(f"{used} bytes were used, {planned} planned, of {budget}")
@@ -35,13 +37,13 @@ def main(source, folder, *network):
         print(f"{budget} bytes: {algorithms}, {planned} bytes, {training.seconds} s")
         return learned, log, planned, algorithms, training.seconds
 
-    ablated = train(1 << 30, ablate="select-conv-algorithms")
+    ablated = train(1 << 30, "--ablate=select-conv-algorithms")
     if set(ablated[3]) != {"direct"}:
         sys.exit(f"workspaces were not asked for: {ablated[3]}")
     steps = ablated[3]["direct"]
     seconds = []
     counts = []
-    for budget in (1 << 30, ablated[2], smallest_budget(training)):
+    for budget in (1 << 30, ablated[2], smallest_budget(training, whole)):
         learned, log, _, algorithms, time = train(budget)
         if learned != ablated[0] or log != ablated[1]:
             sys.exit(f"{budget} bytes: something else was learned: {log}, not {ablated[1]}")

@@ -98,7 +98,7 @@ static cl::list<std::string>
     ablate("ablate", cl::value_desc("OPTIMISATION"), cl::CommaSeparated,
            cl::desc("Switch optimisations off: fusion, specialization, "
                     "recomputation, splitting, hoisting, eager, lazy, sharing, "
-                    "in-place, offload, recompute-layers, "
+                    "in-place, offload, recompute-layers, split-layers, "
                     "select-conv-algorithms"),
            cl::cat(category));
 
@@ -213,6 +213,7 @@ static LogicalResult compile() {
       {"in-place", &options.inPlace},
       {"offload", &options.offload},
       {"recompute-layers", &options.recomputeLayers},
+      {"split-layers", &options.splitLayers},
       {"select-conv-algorithms", &options.selectAlgorithms}};
   auto optimizationNames = [&] {
     return llvm::join(llvm::make_first_range(optimizations), ", ");

@@ -11,8 +11,8 @@
 // they can be stretched: scripts zoom and say what is under the pointer.
 //
 // Long plans are thinned out, so that browsers can show them: the curve to so
-// many columns, each with the most of its steps; the map to its largest
-// rectangles; the timeline by drawing short neighbours as one.
+// many columns, each with the most of its steps; the map to what is there at
+// some of the steps. Small neighbours are drawn as one.
 //
 //===----------------------------------------------------------------------===//
 #include "SimulationReport.h"
@@ -22,7 +22,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <tuple>
 
 namespace espalier::plan {
 
@@ -55,14 +57,15 @@ p{margin:2px 0 8px;color:var(--soft)}
 .y span{line-height:0}
 .lanes span{line-height:1.2;flex:1;display:flex;align-items:center;justify-content:flex-end}
 .x{grid-column:2;display:flex;justify-content:space-between;color:var(--soft);font-size:12px;padding-top:3px;font-variant-numeric:tabular-nums}
-.plot svg{width:100%;display:block;background:var(--panel);border:1px solid var(--line);cursor:crosshair;touch-action:none}
+.plot svg{width:100%;display:block;background:linear-gradient(var(--line) 1px,transparent 1px) 0 -1px/100% 25%,var(--panel);border:1px solid var(--line);cursor:crosshair;touch-action:none}
 .legend{display:flex;flex-wrap:wrap;gap:4px 16px;font-size:12px;margin:4px 0 6px 84px;color:var(--soft)}
 .legend i{display:inline-block;width:12px;height:12px;border-radius:2px;margin-right:5px;vertical-align:-1px}
 #tip{position:fixed;pointer-events:none;background:var(--ink);color:#fff;padding:5px 9px;border-radius:5px;font-size:12px;white-space:pre;display:none;z-index:9;max-width:90vw}
 rect{vector-effect:non-scaling-stroke}
 path,line{vector-effect:non-scaling-stroke;fill:none}
-#map rect{stroke:#fff;stroke-width:.4}#map rect:hover,#time rect:hover{stroke:var(--ink);stroke-width:1.5}
+#map rect{stroke:#fff;stroke-width:.4}#map.fine rect{stroke:none}#map rect:hover,#time rect:hover{stroke:var(--ink);stroke-width:1.5}
 .p{fill:var(--p)}.i{fill:var(--i)}.o{fill:var(--o)}.f{fill:var(--f)}.b{fill:var(--b)}.r{fill:var(--r)}.h{fill:var(--h)}.w{fill:var(--w)}.u{fill:var(--u)}.s{fill:var(--s)}
+label{margin-left:16px;color:var(--ink)}
 ul{color:var(--soft);margin:4px 0;padding-left:20px}
 </style>
 )";
@@ -92,6 +95,10 @@ s.addEventListener('pointermove',e=>{if(drag){a.from=Math.max(0,Math.min(a.all-a
 if(id!='curve'){const r=document.elementFromPoint(e.clientX,e.clientY);show(e,r&&r.dataset.t);return}
 const c=Math.min(D.live.length-1,Math.max(0,Math.floor((a.from+a.size*at(e))/D.steps*D.live.length)));
 if(D.live.length)show(e,'step '+D.at[c]+'  '+D.name[c]+'\nplan '+bytes(D.live[c])+', highest address '+bytes(D.high[c])+'\nliveness alone '+bytes(D.liveness[c])+'\non the host '+bytes(D.host[c]))})}draw(a)}
+const curve=document.getElementById('curve'),box=document.getElementById('scale');
+function scale(){const k=box.checked?D.scale:1,b=curve.viewBox.baseVal;b.y=1000*(1-k);b.height=1000*k;
+curve.parentNode.querySelectorAll('.y span').forEach((e,i)=>e.textContent=bytes(D.top*k*(4-i)/4))}
+box.addEventListener('change',scale);scale()
 )";
 
 class Page {
@@ -181,23 +188,21 @@ private:
 
   /// A plot of `height` pixels and y coordinates from 0 to 1000, whose labels
   /// on the left go from `top` bytes to 0.
-  void beginBytesPlot(const char *id, int height, int64_t top) {
+  void beginBytesPlot(const char *id, int height, int64_t top,
+                      const char *style = "") {
     text += "<div class=\"plot\"><div class=\"y\">";
     for (int quarter = 4; quarter >= 0; --quarter)
       text += "<span>" + formatByteSize(int64_t(double(top) * quarter / 4)) +
               "</span>";
     text += "</div>\n";
-    beginSvg(id, height, double(std::max<size_t>(steps, 1)));
-    for (int quarter = 1; quarter < 4; ++quarter)
-      text += "<line x1=\"0\" x2=\"" + std::to_string(steps) + "\" y1=\"" +
-              std::to_string(quarter * 250) + "\" y2=\"" +
-              std::to_string(quarter * 250) + "\" stroke=\"var(--line)\"/>\n";
+    beginSvg(id, height, double(std::max<size_t>(steps, 1)), style);
   }
 
-  void beginSvg(const char *id, int height, double width) {
-    text += std::string("<svg id=\"") + id + "\" viewBox=\"0 0 " +
-            number(width) + " 1000\" height=\"" + std::to_string(height) +
-            "\" preserveAspectRatio=\"none\">\n";
+  void beginSvg(const char *id, int height, double width,
+                const char *style = "") {
+    text += std::string("<svg id=\"") + id + "\" class=\"" + style +
+            "\" viewBox=\"0 0 " + number(width) + " 1000\" height=\"" +
+            std::to_string(height) + "\" preserveAspectRatio=\"none\">\n";
   }
 
   void endPlot() {
@@ -275,19 +280,25 @@ private:
     if (steps > maxColumns)
       text += " Each column is the most of " +
               std::to_string(steps / maxColumns) + " steps or more.";
-    text += "</p>\n";
+    curveTop = std::max(result.baselineBytes, result.peakBytes);
+    int64_t budget = report.file.budgetBytes;
+    // A budget far above everything would leave nothing to see.
+    bool showBudget = budget > 0 && budget <= 2 * curveTop;
+    if (showBudget)
+      curveTop = std::max(curveTop, budget);
+    curveTop += curveTop / 20;
+    if (curveTop > 0)
+      planShare =
+          std::min(1.0, 1.1 * double(result.peakBytes) / double(curveTop));
+    text += std::string("<label><input type=\"checkbox\" id=\"scale\"") +
+            (planShare < 0.15 ? " checked" : "") +
+            "> scaled to the plan</label></p>\n";
     legend({{"soft", "baseline"},
             {"b", "liveness alone"},
             {"f", "plan, live bytes"},
             {"ink", "plan, highest address"},
             {"s", "budget"}});
-    int64_t budget = report.file.budgetBytes;
-    int64_t top = std::max(result.baselineBytes, result.peakBytes);
-    // A budget far above everything would leave nothing to see.
-    bool showBudget = budget > 0 && budget <= 2 * top;
-    if (showBudget)
-      top = std::max(top, budget);
-    top += top / 20;
+    int64_t top = curveTop;
     beginBytesPlot("curve", 320, top);
     addLine(thin(result.liveBytes), top, "var(--f)",
             " style=\"fill:var(--f);fill-opacity:.25\"", true);
@@ -335,6 +346,9 @@ private:
     int64_t offset, bytes;
     /// A buffer, or, below 0, the workspace of step `first`.
     planning::BufferId buffer;
+    /// How many there are: neighbours may be drawn as one.
+    size_t count = 1;
+    int64_t end() const { return offset + bytes; }
     double area() const { return double(bytes) * double(last - first + 1); }
   };
 
@@ -384,28 +398,9 @@ private:
                               buffer.last, buffer.offset, buffer.bytes,
                               planning::BufferId(b)});
     }
-    size_t all = rectangles.size();
-    double allArea = 0;
-    for (const Rectangle &rectangle : rectangles)
-      allArea += rectangle.area();
-    std::stable_sort(rectangles.begin(), rectangles.end(),
-                     [](const Rectangle &a, const Rectangle &b) {
-                       return a.area() > b.area();
-                     });
-    if (all > maxRectangles)
-      rectangles.resize(maxRectangles);
-    double shown = 0;
-    for (const Rectangle &rectangle : rectangles)
-      shown += rectangle.area();
-
     text += "<h2>The arena</h2>\n<p>Addresses by step.";
-    if (all > maxRectangles) {
-      char share[40];
-      std::snprintf(share, sizeof share, "%.1f",
-                    allArea > 0 ? 100 * shown / allArea : 100.0);
-      text += " The " + std::to_string(maxRectangles) + " largest of " +
-              std::to_string(all) + " rectangles, " + share + " % of the area.";
-    }
+    if (rectangles.size() > maxRectangles)
+      thinMap(rectangles);
     text += "</p>\n";
     legend({{"p", "parameter"},
             {"i", "input"},
@@ -417,7 +412,7 @@ private:
             {"o", "output"},
             {"w", "workspace"}});
     int64_t top = plan.arenaBytes;
-    beginBytesPlot("map", 420, top);
+    beginBytesPlot("map", 420, top, rectangles.size() > 800 ? "fine" : "");
     // Those that began first below: what takes memory over is seen.
     std::stable_sort(rectangles.begin(), rectangles.end(),
                      [](const Rectangle &a, const Rectangle &b) {
@@ -432,11 +427,77 @@ private:
     endPlot();
   }
 
+  void thinMap(std::vector<Rectangle> &rectangles) {
+    joinNeighbours(rectangles);
+    // What is there at the middle of some column, from the first such column to
+    // the last.
+    size_t columns = maxColumns;
+    std::vector<Rectangle> seen = seenAt(columns, rectangles);
+    while (seen.size() > maxRectangles && columns > 100) {
+      columns /= 2;
+      seen = seenAt(columns, rectangles);
+    }
+    std::stable_sort(seen.begin(), seen.end(),
+                     [](const Rectangle &a, const Rectangle &b) {
+                       return a.area() > b.area();
+                     });
+    if (seen.size() > maxRectangles)
+      seen.resize(maxRectangles);
+    text += " What is there at " + std::to_string(columns) +
+            " steps; small neighbours as one.";
+    rectangles = std::move(seen);
+  }
+
+  std::vector<Rectangle>
+  seenAt(size_t columns, const std::vector<Rectangle> &rectangles) const {
+    std::vector<Rectangle> seen;
+    double width = double(steps) / double(columns);
+    for (Rectangle rectangle : rectangles) {
+      double first = std::ceil(rectangle.first / width - 0.5);
+      double last = std::floor((rectangle.last + 1) / width - 0.5);
+      if (last < first)
+        continue;
+      rectangle.first = int32_t(first * width);
+      rectangle.last =
+          std::max(int32_t((last + 1) * width) - 1, rectangle.first);
+      seen.push_back(rectangle);
+    }
+    return seen;
+  }
+
+  /// Makes thin ones that lie on each other, at the same steps, one.
+  void joinNeighbours(std::vector<Rectangle> &rectangles) const {
+    std::stable_sort(rectangles.begin(), rectangles.end(),
+                     [](const Rectangle &a, const Rectangle &b) {
+                       return std::tie(a.first, a.last, a.color[0], a.offset) <
+                              std::tie(b.first, b.last, b.color[0], b.offset);
+                     });
+    std::vector<Rectangle> joined;
+    for (const Rectangle &next : rectangles) {
+      if (!joined.empty()) {
+        Rectangle &last = joined.back();
+        int64_t end = std::max(last.end(), next.end());
+        if (last.first == next.first && last.last == next.last &&
+            last.color[0] == next.color[0] &&
+            next.offset - last.end() <= plan.arenaBytes / 2000 &&
+            end - last.offset <= plan.arenaBytes / 100) {
+          last.bytes = end - last.offset;
+          last.count += next.count;
+          continue;
+        }
+      }
+      joined.push_back(next);
+    }
+    rectangles = std::move(joined);
+  }
+
   std::string tipOf(const Rectangle &rectangle) const {
     std::string tip =
         rectangle.buffer < 0
             ? "workspace of " + report.stepName(size_t(rectangle.first))
             : report.tensorName(rectangle.buffer);
+    if (rectangle.count > 1)
+      tip += " and " + std::to_string(rectangle.count - 1) + " more";
     tip += "\n" + formatByteSize(rectangle.bytes) + " at " +
            std::to_string(rectangle.offset) + "\nsteps " +
            std::to_string(rectangle.first) + " to " +
@@ -533,6 +594,8 @@ private:
     nlohmann::ordered_json json;
     json["steps"] = std::max<size_t>(steps, 1);
     json["seconds"] = result.seconds;
+    json["top"] = curveTop;
+    json["scale"] = planShare;
     json["live"] = thin(result.liveBytes);
     json["high"] = thin(result.highestBytes);
     json["liveness"] = thin(result.livenessCurve);
@@ -561,6 +624,10 @@ private:
   const planning::Graph &graph;
   const planning::Simulation &result;
   size_t steps;
+  /// The bytes at the curve's upper edge, and the share of them that the plan
+  /// reaches.
+  int64_t curveTop = 0;
+  double planShare = 1;
   std::string text;
 };
 

@@ -76,6 +76,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "recompute-layers",
       llvm::cl::desc("Plans may run layers of a network again"),
       llvm::cl::init(true)};
+  Option<bool> splitLayers{
+      *this, "split-layers",
+      llvm::cl::desc("Plans may run layers for a part of the batch at a time"),
+      llvm::cl::init(true)};
   Option<bool> selectAlgorithms{
       *this, "select-conv-algorithms",
       llvm::cl::desc("Convolutions use free memory for workspaces"),

@@ -281,7 +281,8 @@ private:
   }
 
   LogicalResult lower(Operation *op) {
-    if (isa<nn::TransposeOp>(op) || nn::getViewed(op))
+    if (isa<nn::TransposeOp>(op) || nn::getViewed(op) ||
+        plan::getSlicedInput(op))
       return success();
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
       Value result = constant.getResult();
@@ -310,10 +311,17 @@ private:
           define(cast<OpResult>(prefetch.getResult()), BufferKind::dynamic);
       if (failed(target))
         return failure();
+      // All of what is there, or some rows of an input.
+      Value source = prefetch.getSource();
+      int64_t column = 0;
+      if (Operation *slice = source.getDefiningOp())
+        if (BlockArgument input = plan::getSlicedInput(slice)) {
+          column = plan::getFirstElement(slice);
+          source = input;
+        }
       addStep(op->getLoc(), "prefetch", [&](OpBuilder &inside) {
-        model::PrefetchOp::create(inside, op->getLoc(),
-                                  buffers.lookup(prefetch.getSource()),
-                                  *target);
+        model::PrefetchOp::create(inside, op->getLoc(), buffers.lookup(source),
+                                  *target, column);
       });
       return success();
     }

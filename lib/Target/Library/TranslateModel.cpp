@@ -415,30 +415,38 @@ private:
                       layer.getBytes(), false, 0, emitLayer(layer));
         })
         .Case([&](model::OffloadOp copy) {
-          return emitCopy(ESPALIER_STEP_OFFLOAD, copy, "offload");
+          return emitCopy(ESPALIER_STEP_OFFLOAD, "offload", copy.getSource(),
+                          copy.getTarget());
         })
         .Case([&](model::PrefetchOp copy) {
-          return emitCopy(ESPALIER_STEP_PREFETCH, copy, "prefetch");
+          return emitCopy(ESPALIER_STEP_PREFETCH, "prefetch", copy.getSource(),
+                          copy.getTarget(), copy.getColumn());
         });
   }
 
-  template <typename Op>
-  llvm::Constant *emitCopy(uint32_t kind, Op copy, StringRef text) {
+  /// Of the target's elements, from `column` of the source on.
+  llvm::Constant *emitCopy(uint32_t kind, StringRef text, Value source,
+                           Value target, int64_t column = 0) {
     auto type = cast<RankedTensorType>(
-        copy.getSource().template getDefiningOp<model::BufferOp>().getRow());
-    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
-    return step(
-        kind, {wholeOperand(copy.getSource()), wholeOperand(copy.getTarget())},
-        text, 1, nullptr, 0, 0, bytes);
+        target.getDefiningOp<model::BufferOp>().getRow());
+    int64_t elements = type.getNumElements();
+    int64_t bytes = elements * type.getElementTypeBitWidth() / 8;
+    return step(kind,
+                {partOfRow(source, column, elements), wholeOperand(target)},
+                text, 1, nullptr, 0, 0, bytes);
   }
 
   /// The only row of a buffer, all of it.
   llvm::Constant *wholeOperand(Value buffer) {
     auto row = cast<RankedTensorType>(
         buffer.getDefiningOp<model::BufferOp>().getRow());
+    return partOfRow(buffer, 0, row.getNumElements());
+  }
+
+  llvm::Constant *partOfRow(Value buffer, int64_t column, int64_t elements) {
     return structure({word(bufferNumbers.lookup(buffer)),
-                      word(ESPALIER_ACCESS_SHARED), word(0), word(0), number(0),
-                      number(row.getNumElements())});
+                      word(ESPALIER_ACCESS_SHARED), word(0), word(0),
+                      number(column), number(elements)});
   }
 
   llvm::Constant *emitLayer(model::LayerOp layer) {

@@ -274,11 +274,12 @@ enum {
   ESPALIER_STEP_LAYER = 13,
   /* operands: a buffer on the device, one in the host's memory (HOST, OUTPUT,
    * PARAMETER or STATE) of the same shape. Starts a copy, which runs beside the
-   * steps after it and has ended before the phase after `last_phase` of the
-   * first operand, and before what reads the second. */
+   * steps after it and has ended before what reads the second, and before what
+   * writes the first operand's memory. */
   ESPALIER_STEP_OFFLOAD = 14,
   /* operands: a buffer in the host's memory (HOST, INPUT, PARAMETER, STATE or
-   * CONSTANT), one on the device. The copy has ended before the first step that
+   * CONSTANT), of which `elements` from `column` on are copied, and one on the
+   * device that has as many. The copy has ended before the first step that
    * reads the second. */
   ESPALIER_STEP_PREFETCH = 15,
 };
@@ -328,9 +329,11 @@ enum {
   ESPALIER_LAYER_SUM_CHANNELS = 13,
   /* input, out: `padding` elements of `value` around each image. */
   ESPALIER_LAYER_PAD = 14,
-  /* Any number of inputs, out: side by side along dimension `axis`. */
+  /* Any number of inputs, out: side by side along dimension `axis`. Along the
+   * first they may differ in rank: then rows are as many elements. */
   ESPALIER_LAYER_CONCAT = 15,
-  /* input, out: the part of the input that begins at `offsets`. */
+  /* input, out: the part of the input that begins at `offsets`. Of rows, at an
+   * offset in the first dimension alone, they may differ in rank. */
   ESPALIER_LAYER_SLICE = 16,
   /* a (M x K, or K x M with TRANSPOSE_A), b (K x N, or N x K with TRANSPOSE_B),
    * optionally bias (N), out (M x N). An operand of higher rank is a matrix

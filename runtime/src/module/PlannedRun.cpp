@@ -59,7 +59,10 @@ void PlannedRun::noteSteps(uint32_t p) {
       phase.copy = (int32_t)copies.size();
       copies.push_back(
           {step.kind == ESPALIER_STEP_OFFLOAD ? Lane::ToHost : Lane::ToDevice,
-           step.operands[0].buffer, step.operands[1].buffer});
+           step.operands[0].buffer, step.operands[1].buffer,
+           step.operands[0].column *
+               (int64_t)dtypeSize(
+                   entry.buffers[step.operands[0].buffer].dtype)});
       isWritten[step.operands[1].buffer] = true;
       continue;
     }
@@ -168,7 +171,8 @@ void PlannedRun::place(std::vector<View> &views,
 void PlannedRun::startCopy(uint32_t p) {
   const Copy &copy = copies[phases[p].copy];
   const char *name = entry.phases[p].steps[0].name;
-  AddressRange from = memoryOf(copy.from), to = memoryOf(copy.to);
+  AddressRange to = memoryOf(copy.to);
+  AddressRange from{memoryOf(copy.from).begin + copy.firstByte, to.bytes};
   // What it takes was there when the steps before it had run, and so it is with
   // the memory that it fills.
   device->wait(copy.lane, device->record(Lane::Compute));
@@ -176,7 +180,7 @@ void PlannedRun::startCopy(uint32_t p) {
   copiesInFlight.waitToWrite(copy.lane, to);
   for (ByteRange part : phases[p].begins)
     beginLife(onDevice(part).overlaps(to) ? copy.lane : Lane::Compute, part);
-  device->copy(copy.lane, name, bases[copy.to], bases[copy.from], from.bytes);
+  device->copy(copy.lane, name, bases[copy.to], from.begin, from.bytes);
   copiesInFlight.add(from, to, device->record(copy.lane));
 }
 

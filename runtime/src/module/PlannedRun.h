@@ -68,6 +68,8 @@ private:
     Lane lane;
     uint32_t from;
     uint32_t to;
+    /// Of `from`, whose part it may be.
+    int64_t firstByte;
   };
 
   /// What a phase does to memory, worked out once.

@@ -127,6 +127,7 @@ private:
   bool expect(bool condition, const char *fmt, ...)
       __attribute__((format(printf, 3, 4)));
   bool expectRank(uint32_t o, uint32_t rank);
+  bool expectRows(uint32_t o, uint32_t as);
   bool expectShape(uint32_t o, const Shape &expected);
   bool expectAttributes(const char *name, const int64_t *values, int count,
                         int64_t least);
@@ -158,6 +159,14 @@ bool LayerValidator::expect(bool condition, const char *fmt, ...) {
 bool LayerValidator::expectRank(uint32_t o, uint32_t rank) {
   return expect(buffer(o).rank == rank, "operand %u is %s, expected rank %u", o,
                 describe(o).c_str(), rank);
+}
+
+/// Of any ranks: rows of as many elements.
+bool LayerValidator::expectRows(uint32_t o, uint32_t as) {
+  return expect(buffer(o).rank > 0 && buffer(as).rank > 0 &&
+                    matrix(o)[1] == matrix(as)[1],
+                "operand %u is %s, expected rows as those of %s", o,
+                describe(o).c_str(), describe(as).c_str());
 }
 
 bool LayerValidator::expectShape(uint32_t o, const Shape &expected) {
@@ -366,11 +375,12 @@ void LayerValidator::checkConcat() {
     return;
   int64_t sum = 0;
   for (uint32_t o = 0; o < last; ++o) {
-    if (!expectRank(o, rank))
+    bool areRows = layer.axis == 0 && buffer(o).rank != rank;
+    if (areRows ? !expectRows(o, last) : !expectRank(o, rank))
       return;
     Shape expected(shape(last), shape(last) + rank);
     expected[layer.axis] = shape(o)[layer.axis];
-    if (!expectShape(o, expected) ||
+    if ((!areRows && !expectShape(o, expected)) ||
         !expect(!__builtin_add_overflow(sum, shape(o)[layer.axis], &sum),
                 "too many elements"))
       return;
@@ -381,9 +391,17 @@ void LayerValidator::checkConcat() {
 }
 
 void LayerValidator::checkSlice() {
-  if (!expectRank(1, buffer(0).rank))
-    return;
-  for (uint32_t i = 0; i < buffer(0).rank; ++i)
+  uint32_t rank = buffer(0).rank;
+  if (buffer(1).rank != rank) {
+    if (!expectRows(1, 0))
+      return;
+    for (uint32_t i = 1; i < ESPALIER_MAX_RANK; ++i)
+      expect(layer.offsets[i] == 0,
+             "offset %lld along dimension %u of rows that have another shape",
+             (long long)layer.offsets[i], i);
+    rank = 1;
+  }
+  for (uint32_t i = 0; i < rank; ++i)
     expect(layer.offsets[i] >= 0 && shape(1)[i] <= shape(0)[i] &&
                layer.offsets[i] <= shape(0)[i] - shape(1)[i],
            "elements [%lld, %lld + %lld) of %lld along dimension %u",

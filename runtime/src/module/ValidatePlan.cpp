@@ -174,18 +174,22 @@ void PlanValidator::checkCopy(const espalier_phase &phase,
   expect(hostFits && isOnDevice(device), "step '%s' %s from %s to %s",
          step.name, what, describe(from.buffer).c_str(),
          describe(to.buffer).c_str());
-  for (const espalier_step_operand *operand : {&from, &to})
-    expect(operand->column == 0 &&
-               operand->elements == entry.buffers[operand->buffer].row_elements,
-           "step '%s' %s elements [%lld, %lld) of %s, expected all", step.name,
+  // A prefetch may take a part of what the host has.
+  for (const espalier_step_operand *operand : {&from, &to}) {
+    int64_t all = entry.buffers[operand->buffer].row_elements;
+    bool mayBePart = !offload && operand == &from;
+    expect(mayBePart ? operand->column >= 0 && operand->elements >= 0 &&
+                           operand->column <= all - operand->elements
+                     : operand->column == 0 && operand->elements == all,
+           "step '%s' %s elements [%lld, %lld) of %s, expected %s", step.name,
            what, (long long)operand->column,
            (long long)operand->column + (long long)operand->elements,
-           describe(operand->buffer).c_str());
-  expect(source.dtype == target.dtype &&
-             source.row_elements == target.row_elements,
+           describe(operand->buffer).c_str(), mayBePart ? "some" : "all");
+  }
+  expect(source.dtype == target.dtype && from.elements == to.elements,
          "step '%s' %s %lld x %s as %lld x %s", step.name, what,
-         (long long)source.row_elements, dtypeName(source.dtype),
-         (long long)target.row_elements, dtypeName(target.dtype));
+         (long long)from.elements, dtypeName(source.dtype),
+         (long long)to.elements, dtypeName(target.dtype));
 }
 
 void PlanValidator::checkWorkspace(const espalier_step &step) {

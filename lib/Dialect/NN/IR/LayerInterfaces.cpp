@@ -16,6 +16,8 @@
 #include "espalier/abi.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace espalier::nn;
@@ -466,6 +468,12 @@ struct SliceLayer
       return {};
     return cut({Cut::rows});
   }
+  void fitToRows(Operation *op, int64_t rows) const {
+    auto slice = cast<tensor::ExtractSliceOp>(op);
+    SmallVector<int64_t> sizes(slice.getStaticSizes());
+    sizes[0] = rows;
+    slice.setStaticSizes(sizes);
+  }
 };
 
 /// The same elements in another shape.
@@ -481,6 +489,13 @@ struct ViewLayer : LayerOpInterface::ExternalModel<ViewLayer<Op>, Op> {
   }
   SmallVector<unsigned> getInPlaceOperands(Operation *, unsigned) const {
     return {0};
+  }
+  void fitToRows(Operation *op, int64_t rows) const {
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+      SmallVector<int64_t> shape(expand.getStaticOutputShape());
+      shape[0] = rows;
+      expand.setStaticOutputShape(shape);
+    }
   }
 };
 } // namespace
@@ -542,6 +557,51 @@ Cuts espalier::nn::getCuts(Operation *op) {
   for (Type type : op->getResultTypes())
     cuts.results.push_back(of(type));
   return llvm::is_contained(cuts.results, Cut::whole) ? Cuts() : cuts;
+}
+
+Operation *espalier::nn::cloneForRows(OpBuilder &builder, Operation *op,
+                                      ValueRange operands, int64_t rows) {
+  auto resize = [&](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    SmallVector<int64_t> shape(tensor.getShape());
+    shape[0] = rows;
+    return RankedTensorType::get(shape, tensor.getElementType());
+  };
+  Cuts cuts = getCuts(op);
+  IRMapping mapping;
+  for (auto [own, operand] : llvm::zip(op->getOperands(), operands))
+    mapping.map(own, operand);
+  Operation *clone = builder.clone(*op, mapping);
+  // One value may be an operand twice, and not as the same part of it.
+  clone->setOperands(operands);
+  ArrayRef<int64_t> whole;
+  for (auto [cut, value] : llvm::zip(cuts.results, clone->getResults())) {
+    if (cut != Cut::rows)
+      continue;
+    whole = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+    value.setType(resize(value.getType()));
+  }
+  // A group's body has values of the result's shape.
+  auto fit = [&](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (type && type.getShape() == whole)
+      value.setType(resize(type));
+  };
+  for (Region &region : clone->getRegions())
+    for (Block &block : region) {
+      llvm::for_each(block.getArguments(), fit);
+      for (Operation &inner : block) {
+        llvm::for_each(inner.getResults(), fit);
+        // A constant holds its type, too.
+        DenseElementsAttr splat;
+        if (matchPattern(&inner, m_Constant(&splat)) && splat.isSplat())
+          inner.setAttr("value", splat.resizeSplat(cast<ShapedType>(
+                                     inner.getResult(0).getType())));
+      }
+    }
+  if (auto layer = dyn_cast<LayerOpInterface>(clone))
+    layer.fitToRows(rows);
+  return clone;
 }
 
 SmallVector<unsigned> espalier::nn::getInPlaceOperands(Operation *op,

@@ -257,7 +257,9 @@ void ReluOp::buildAdjoint(OpBuilder &builder, Adjoints &adjoints) {
     return;
   Location loc = getLoc();
   Value y = getResult(), d = adjoints.of(y);
-  Value zero = arith::SubFOp::create(builder, loc, y, y);
+  // A constant, not computed from y: who keeps y keeps nothing more.
+  Value zero =
+      FillOp::create(builder, loc, y.getType(), y, builder.getF64FloatAttr(0));
   Value positive =
       arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UGT, y, zero);
   adjoints.add(getInput(),

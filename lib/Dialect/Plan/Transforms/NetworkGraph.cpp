@@ -10,6 +10,7 @@
 #include "espalier/Dialect/NN/IR/NN.h"
 #include "espalier/Dialect/Plan/IR/Plan.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -91,6 +92,7 @@ public:
         return failure();
     if (failed(readResults(body.getTerminator())))
       return failure();
+    markBackward(body.getTerminator());
     finishBuffers();
     if (std::string problem = planning::checkGraph(graph()); !problem.empty())
       return function().emitOpError("cannot be planned: ") << problem;
@@ -124,8 +126,14 @@ private:
         parameters[known] = argument;
       std::string text = known ? known.getValue().str()
                                : "argument #" + std::to_string(number);
+      if (isSliced(argument)) {
+        readSlices(argument, text);
+        continue;
+      }
       TensorId tensor = addTensor(
           argument, text, input ? TensorKind::input : TensorKind::parameter);
+      if (input)
+        graph().tensors[tensor].batch = rowsOf(argument.getType());
       auto offset =
           function().getArgAttrOfType<IntegerAttr>(number, kOffsetAttrName);
       if (isPlanned() && !offset)
@@ -134,6 +142,31 @@ private:
       resident.push_back(buffer);
       if (offset)
         plan().buffers[buffer].offset = offset.getInt();
+    }
+  }
+
+  static bool isSliced(BlockArgument argument) {
+    return !argument.use_empty() &&
+           getSlicedInput(*argument.getUsers().begin()) == argument;
+  }
+
+  /// Each part of an input that is read in parts is an input.
+  void readSlices(BlockArgument argument, const std::string &name) {
+    int64_t row = cast<RankedTensorType>(argument.getType()).getNumElements() /
+                  rowsOf(argument.getType());
+    // As the function has them, and not the list of users.
+    for (Operation &op : *argument.getOwner()) {
+      if (getSlicedInput(&op) != argument)
+        continue;
+      Value part = op.getResult(0);
+      int64_t first = getFirstElement(&op) / row, rows = rowsOf(part.getType());
+      TensorId tensor = addTensor(part,
+                                  name + "[" + std::to_string(first) + ":" +
+                                      std::to_string(first + rows) + "]",
+                                  TensorKind::input);
+      graph().tensors[tensor].batch = rows;
+      if (!isPlanned())
+        resident.push_back(addBuffer(part, tensor));
     }
   }
 
@@ -221,7 +254,7 @@ private:
   }
 
   LogicalResult read(Operation &op) {
-    if (viewedBy(&op))
+    if (viewedBy(&op) || getSlicedInput(&op))
       return success();
     if (op.hasTrait<OpTrait::ConstantLike>()) {
       TensorId tensor =
@@ -348,6 +381,7 @@ private:
     for (const nn::Algorithm &algorithm : nn::getAlgorithms(&op))
       described.algorithms.push_back(
           {nn::getName(algorithm.kind).str(), algorithm.workspaceBytes});
+    described.separable = describeRows(op, described);
     described.inPlace = inPlaceOf(op);
     auto updates = updatesOf.find(&op);
     if (updates != updatesOf.end()) {
@@ -360,6 +394,67 @@ private:
     }
     result.operators.push_back(&op);
     graph().operators.push_back(std::move(described));
+  }
+
+  static int64_t rowsOf(Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return tensor.getRank() > 0 ? tensor.getDimSize(0) : 0;
+  }
+
+  /// Whether the rows of `value` are those of the value whose memory it names.
+  static bool hasRowsOfStorage(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      Value viewed = viewedBy(op);
+      if (!viewed)
+        break;
+      if (!nn::getCuts(op).areThere())
+        return false;
+      value = viewed;
+    }
+    return true;
+  }
+
+  /// Whether `op` works on the samples of a batch apart from each other; says
+  /// of its results how many they are of, if so. What is given may be read as
+  /// rows or as a whole; what has leading dimensions of other meanings
+  /// (weights, numbers by channel) has no rows.
+  bool describeRows(Operation &op, const planning::Operator &described) {
+    nn::Cuts cuts = nn::getCuts(&op);
+    int64_t rows = 0;
+    if (!cuts.areThere()) {
+      // It may mix samples, and still have a row for each.
+      for (TensorId id : described.inputs)
+        rows = std::max(rows, graph().tensors[id].batch);
+      for (auto [value, id] : llvm::zip(op.getResults(), described.outputs))
+        if (cast<RankedTensorType>(value.getType()).getRank() > 1 &&
+            rowsOf(value.getType()) == rows)
+          graph().tensors[id].batch = rows;
+      return false;
+    }
+    for (auto [cut, value, id] :
+         llvm::zip(cuts.operands, op.getOperands(), described.inputs)) {
+      const planning::Tensor &tensor = graph().tensors[id];
+      if (cut != nn::Cut::rows) {
+        if (tensor.batch > 0 && tensor.kind != TensorKind::input)
+          return false;
+        continue;
+      }
+      bool isConstant = value.getDefiningOp<arith::ConstantOp>();
+      bool known = isConstant || (tensor.batch > 0 && hasRowsOfStorage(value));
+      if (!known || (rows > 0 && rowsOf(value.getType()) != rows))
+        return false;
+      rows = rowsOf(value.getType());
+    }
+    for (auto [cut, value] : llvm::zip(cuts.results, op.getResults()))
+      if (cut == nn::Cut::rows) {
+        if (rows > 0 && rowsOf(value.getType()) != rows)
+          return false;
+        rows = rowsOf(value.getType());
+      }
+    for (auto [cut, id] : llvm::zip(cuts.results, described.outputs))
+      if (cut == nn::Cut::rows)
+        graph().tensors[id].batch = rows;
+    return true;
   }
 
   /// The place of the operator in the source, or what it is.
@@ -442,6 +537,25 @@ private:
         graph().tensors[tensor].kind = TensorKind::output;
     }
     return success();
+  }
+
+  /// Whatever no result but gradients and updates depends on is of the backward
+  /// pass.
+  void markBackward(Operation *terminator) {
+    std::vector<bool> isForward(graph().tensors.size());
+    for (auto [number, value] : llvm::enumerate(terminator->getOperands()))
+      if (!updatedByResult(number) &&
+          !function().getResultAttr(number, "nn.gradient"))
+        isForward[tensorOf.lookup(storageOf(value))] = true;
+    for (planning::Operator &op : llvm::reverse(graph().operators)) {
+      bool isNeeded = llvm::any_of(
+          op.outputs, [&](TensorId tensor) { return isForward[tensor]; });
+      if (isNeeded)
+        for (TensorId tensor : op.inputs)
+          isForward[tensor] = true;
+      else if (op.pass == planning::Pass::forward)
+        op.pass = planning::Pass::backward;
+    }
   }
 
   /// What never leaves the device is there from the first step to the last.
@@ -530,10 +644,13 @@ public:
       if (Value constant = current.lookup(buffer.tensor))
         values[BufferId(id)] = constant;
     for (BlockArgument argument : function.getArguments()) {
-      TensorId tensor = network.tensorOf.lookup(argument);
-      current[tensor] = argument;
-      host[tensor] = argument;
+      auto known = network.tensorOf.find(argument);
+      if (known == network.tensorOf.end())
+        continue; // read in parts
+      current[known->second] = argument;
+      host[known->second] = argument;
     }
+    fetchSlices();
     releases.resize(network.plan.steps.size());
     for (auto [id, buffer] : llvm::enumerate(network.plan.buffers))
       if (lastUse(BufferId(id)) < buffer.last)
@@ -566,6 +683,32 @@ private:
     }
   }
 
+  /// Parts of inputs are on the host; those that are on the device from the
+  /// beginning are fetched first.
+  void fetchSlices() {
+    for (Operation *op : old)
+      if (getSlicedInput(op))
+        host[network.tensorOf.lookup(op->getResult(0))] =
+            builder.clone(*op)->getResult(0);
+    std::vector<bool> isMade(network.plan.buffers.size());
+    for (const planning::Step &step : network.plan.steps)
+      for (BufferId buffer : step.outputs)
+        isMade[buffer] = true;
+    for (auto [id, buffer] : llvm::enumerate(network.plan.buffers)) {
+      Operation *op = network.tensors[buffer.tensor].getDefiningOp();
+      if (!isMade[id] && op && getSlicedInput(op))
+        fetch(BufferId(id));
+    }
+  }
+
+  void fetch(BufferId target) {
+    TensorId tensor = network.plan.buffers[target].tensor;
+    Value source = host.lookup(tensor);
+    auto prefetch = PrefetchOp::create(
+        builder, source.getLoc(), network.tensors[tensor].getType(), source);
+    define(target, prefetch.getResult());
+  }
+
   int32_t lastUse(BufferId buffer) const {
     const planning::Buffer &stay = network.plan.buffers[buffer];
     TensorKind kind = network.graph.tensors[stay.tensor].kind;
@@ -593,15 +736,8 @@ private:
       host[tensor] = offload.getResult();
       return;
     }
-    case planning::Step::Kind::prefetch: {
-      BufferId target = step.outputs[0];
-      TensorId tensor = network.plan.buffers[target].tensor;
-      Value source = host.lookup(tensor);
-      auto prefetch = PrefetchOp::create(
-          builder, source.getLoc(), network.tensors[tensor].getType(), source);
-      define(target, prefetch.getResult());
-      return;
-    }
+    case planning::Step::Kind::prefetch:
+      return fetch(step.outputs[0]);
     }
   }
 

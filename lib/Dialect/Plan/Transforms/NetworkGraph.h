@@ -47,9 +47,9 @@ public:
   planning::Graph graph;
   planning::Plan plan;
 
-  /// Of an operator of the graph.
-  mlir::Location locationOf(planning::OperatorId op) const {
-    return operators[op]->getLoc();
+  /// The operator of the function that one of the graph was read from.
+  mlir::Operation *operatorAt(planning::OperatorId op) const {
+    return operators[op];
   }
 
 private:

@@ -68,7 +68,7 @@ struct OrderOperatorsPass
     network->updateLifetimes();
     if (!chosen.empty())
       remark::analysis(
-          network->locationOf(chosen[after.peakStep]),
+          network->operatorAt(chosen[after.peakStep])->getLoc(),
           remark::RemarkOpts::name("ordered").category("order-operators"))
           << remark::metric("peakBefore", before)
           << remark::metric("peak", after.peakBytes);

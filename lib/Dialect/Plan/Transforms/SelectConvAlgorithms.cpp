@@ -45,7 +45,7 @@ static void remarkOn(const NetworkGraph &network,
   const planning::Operator &op = network.graph.operators[number];
   const planning::Algorithm &chosen = op.algorithms[choice.algorithm];
   remark::analysis(
-      network.locationOf(number),
+      network.operatorAt(number)->getLoc(),
       remark::RemarkOpts::name("selected").category("select-conv-algorithms"))
       << remark::metric("operator", op.name)
       << remark::metric("step", choice.step)

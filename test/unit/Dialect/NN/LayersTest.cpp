@@ -120,6 +120,7 @@ protected:
     for (auto [begin, end] :
          {std::pair(int64_t(0), kFirst), std::pair(kFirst, kBatch)}) {
       OwningOpRef<ModuleOp> part = parse(of, end - begin);
+      expectClone(operatorOf(*whole), operatorOf(*part), end - begin);
       std::vector<Array> own;
       for (auto [cut, array] : llvm::zip(cuts.operands, arguments))
         own.push_back(cut == Cut::rows ? rowsOf(array, begin, end) : array);
@@ -141,6 +142,44 @@ protected:
       ASSERT_EQ(result.data.size(), array.data.size());
       for (auto [element, other] : llvm::zip(result.data, array.data))
         EXPECT_NEAR(element, other, 1e-12 * (1 + std::abs(element)));
+    }
+  }
+
+  /// A copy of `op` for so many rows is what was written for them.
+  static void expectClone(Operation *op, Operation *written, int64_t rows) {
+    OpBuilder builder(written);
+    Operation *clone =
+        nn::cloneForRows(builder, op, written->getOperands(), rows);
+    EXPECT_TRUE(OperationEquivalence::isEquivalentTo(
+        clone, written, OperationEquivalence::IgnoreLocations));
+    clone->erase();
+  }
+
+  /// What `op` of `of` builds with cuts has them, and gives the same.
+  void expectBuildsWithCuts(const Case &of) {
+    SCOPED_TRACE(of.op);
+    OwningOpRef<ModuleOp> module = parse(of, 5);
+    Operation *op = operatorOf(*module);
+    std::vector<Array> arguments;
+    for (Value operand : op->getOperands())
+      arguments.push_back(randomArray(operand.getType()));
+    std::vector<Array> expected = interpret(*module, arguments);
+    OpBuilder builder(op);
+    SmallVector<Value> built =
+        cast<nn::LayerOpInterface>(op).buildWithCuts(builder);
+    ASSERT_EQ(built.size(), op->getNumResults());
+    op->replaceAllUsesWith(built);
+    op->erase();
+    for (Operation &part : *builder.getBlock())
+      EXPECT_TRUE(part.hasTrait<OpTrait::ConstantLike>() ||
+                  part.hasTrait<OpTrait::IsTerminator>() ||
+                  nn::getCuts(&part).areThere());
+    std::vector<Array> found = interpret(*module, arguments);
+    ASSERT_EQ(found.size(), expected.size());
+    for (auto [array, other] : llvm::zip(expected, found)) {
+      ASSERT_EQ(array.data.size(), other.data.size());
+      for (auto [element, same] : llvm::zip(array.data, other.data))
+        EXPECT_NEAR(element, same, 1e-12 * (1 + std::abs(element)));
     }
   }
 
@@ -257,6 +296,19 @@ TEST_F(LayersTest, CutsOfUpstreamOperators) {
               "tensor.collapse_shape %0 [[0], [1, 2, 3]] : " + kX +
                   " into tensor<Bx144xf64>",
               "tensor<Bx144xf64>"});
+  expectCuts({kRows,
+              "tensor.expand_shape %0 [[0], [1, 2]] output_shape [B, 2, 3] : " +
+                  kRows + " into tensor<Bx2x3xf64>",
+              "tensor<Bx2x3xf64>"});
+  expectCuts({kRows + "; tensor<f64>",
+              "nn.elementwise(%0, %1) : (" + kRows + ", tensor<f64>) -> " +
+                  kRows + " {\n^bb0(%p: " + kRows +
+                  ", %q: tensor<f64>):\n%c = arith.constant dense<2.0> : " +
+                  kRows + "\n%b = nn.broadcast %q : tensor<f64> -> " + kRows +
+                  "\n%s = arith.mulf %p, %c : " + kRows +
+                  "\n%t = arith.addf %s, %b : " + kRows +
+                  "\nnn.yield %t : " + kRows + "\n}",
+              kRows});
 }
 
 TEST_F(LayersTest, NoCuts) {
@@ -283,6 +335,34 @@ TEST_F(LayersTest, NoCuts) {
                 "tensor<20x36xf64>"});
   expectNoCuts(
       {"tensor<6xf64>", "nn.softmax %0 : tensor<6xf64>", "tensor<6xf64>"});
+}
+
+TEST_F(LayersTest, BuildsWithCuts) {
+  for (const auto &[x, c] : {std::pair(kX, std::string("tensor<4xf64>")),
+                             std::pair(kRows, std::string("tensor<6xf64>"))}) {
+    expectBuildsWithCuts(
+        {x + "; " + c + "; " + c,
+         "nn.batch_norm %0, %1, %2 {epsilon = 1.0e-2} : " + x + ", " + c,
+         x + ", " + c + ", " + c});
+    expectBuildsWithCuts({x + "; " + c + "; " + c + "; " + c + "; " + x,
+                          "nn.batch_norm_adjoint %0, %1, %2, %3, %4 {epsilon = "
+                          "1.0e-2} : " +
+                              x + ", " + c,
+                          x + ", " + c + ", " + c});
+  }
+  // What has cuts is split as it is; what mixes samples stays whole.
+  for (const Case &of : {Case{kX, "nn.max_pool2d %0 {window = [6, 6]} : " + kX,
+                              "tensor<Bx4x1x1xf64>"},
+                         Case{kX + "; " + kX,
+                              "tensor.concat dim(0) %0, %1 : (" + kX + ", " +
+                                  kX + ") -> tensor<10x4x6x6xf64>",
+                              "tensor<10x4x6x6xf64>"}}) {
+    OwningOpRef<ModuleOp> module = parse(of, 5);
+    OpBuilder builder(operatorOf(*module));
+    EXPECT_TRUE(cast<nn::LayerOpInterface>(operatorOf(*module))
+                    .buildWithCuts(builder)
+                    .empty());
+  }
 }
 
 TEST_F(LayersTest, Describes) {

@@ -306,7 +306,11 @@ def Model_OffloadOp : Model_Step<"offload"> {
 
 def Model_PrefetchOp : Model_Step<"prefetch"> {
   let summary = "Starts a copy from the host to the device.";
-  let arguments = (ins Model_BufferType:$source, Model_BufferType:$target);
+  let description = [{
+    Of as many of the source's elements, from `column` on, as the target has.
+  }];
+  let arguments = (ins Model_BufferType:$source, Model_BufferType:$target,
+                       DefaultValuedAttr<I64Attr, "0">:$column);
   let assemblyFormat = "$source `to` $target attr-dict";
 }
 

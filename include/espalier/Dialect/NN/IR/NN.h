@@ -163,6 +163,18 @@ mlir::Value buildSlice(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value source, mlir::RankedTensorType type,
                        int64_t dim, int64_t offset);
 
+/// A group of elementwise operators on `operands` with one result; `build`
+/// makes them of the group's arguments, which have the operands' types.
+mlir::Value buildElementwise(
+    mlir::OpBuilder &builder, mlir::Location loc, mlir::Type result,
+    mlir::ValueRange operands,
+    llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)> build);
+
+/// A copy of `op`, which has cuts, on `operands`, which have `rows` rows where
+/// the cuts say so.
+mlir::Operation *cloneForRows(mlir::OpBuilder &builder, mlir::Operation *op,
+                              mlir::ValueRange operands, int64_t rows);
+
 /// Whether `op` has no effect but its results, which are defined for all values
 /// of its operands.
 bool isTotal(mlir::Operation *op);

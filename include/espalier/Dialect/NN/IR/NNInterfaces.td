@@ -138,6 +138,18 @@ def LayerOpInterface : OpInterface<"LayerOpInterface"> {
       }],
       "::llvm::SmallVector<::espalier::nn::Algorithm>", "getAlgorithms", (ins),
       "", "return {};">,
+    InterfaceMethod<[{
+        Adapts a copy of the operator, whose operands and results have `rows`
+        rows now, to that; `cloneForRows` of NN.h asks for it.
+      }],
+      "void", "fitToRows", (ins "int64_t":$rows), "", "return;">,
+    InterfaceMethod<[{
+        Of an operator that works on the batch as a whole: builds the same of
+        operators that have cuts, and returns the results, which may differ by
+        the order of sums. None, if there is no such form.
+      }],
+      "::llvm::SmallVector<::mlir::Value>", "buildWithCuts",
+      (ins "::mlir::OpBuilder &":$builder), "", "return {};">,
   ];
 }
 

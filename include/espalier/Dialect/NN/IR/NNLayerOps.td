@@ -272,7 +272,8 @@ def NN_AvgPool2dAdjointOp : NN_LayerOp<"avg_pool2d_adjoint", [
 def NN_BatchNormOp : NN_LayerOp<"batch_norm", [InferTypeOpAdaptor,
     AllTypesMatch<["scale", "shift"]>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
-    DeclareOpInterfaceMethods<LayerOpInterface, ["getLayer", "getInPlaceOperands"]>]> {
+    DeclareOpInterfaceMethods<LayerOpInterface,
+        ["getLayer", "getInPlaceOperands", "buildWithCuts"]>]> {
   let summary = "Channels brought to mean 0 and variance 1 over the batch.";
   let description = [{
     By channel, with the mean and the variance of all its elements in the batch,
@@ -339,7 +340,8 @@ def NN_BatchNormAdjointOp : NN_LayerOp<"batch_norm_adjoint", [
     AllTypesMatch<["input", "adjoint", "inputAdjoint"]>,
     AllTypesMatch<["scale", "mean", "variance", "scaleAdjoint",
                    "shiftAdjoint"]>,
-    DeclareOpInterfaceMethods<LayerOpInterface, ["getLayer", "getInPlaceOperands"]>]> {
+    DeclareOpInterfaceMethods<LayerOpInterface,
+        ["getLayer", "getInPlaceOperands", "buildWithCuts"]>]> {
   let summary = "The adjoints of the operands of a batch_norm.";
   let description = [{
     With d the adjoint of its result, n the input brought to mean 0 and variance

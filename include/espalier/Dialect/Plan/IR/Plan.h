@@ -39,6 +39,13 @@ constexpr llvm::StringLiteral kWorkspaceAttrName = "plan.workspace";
 constexpr llvm::StringLiteral kMemoryAttrName = "plan.memory";
 constexpr llvm::StringLiteral kNotesAttrName = "plan.notes";
 
+/// The input of a network that `op` takes some rows of, if that is all that
+/// anybody does to it: such an input stays on the host, and the rows are
+/// fetched from there on their own. Null otherwise.
+mlir::BlockArgument getSlicedInput(mlir::Operation *op);
+/// Where the rows begin, in elements of the input.
+int64_t getFirstElement(mlir::Operation *slice);
+
 } // namespace espalier::plan
 
 #endif // ESPALIER_DIALECT_PLAN_IR_PLAN_H

@@ -90,6 +90,58 @@ def OrderOperatorsPass : Pass<"order-operators", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::espalier::plan::PlanDialect"];
 }
 
+/// What splitting makes operators of.
+defvar SplittingDialects = ["::espalier::plan::PlanDialect",
+    "::espalier::nn::NNDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+
+def SplitLayersPass : Pass<"split-layers", "::mlir::func::FuncOp"> {
+  let summary = "Runs layers for a part of the batch at a time.";
+  let description = [{
+    No plan is below what one operator reads and writes. Operators that need
+    more than `limit` bytes, and those that make or read the same batches, are
+    split along the batch into `parts`: what has rows of the batch gets a value
+    for each part, gradients of weights are added up, and batch norm becomes
+    operators whose sums are those of the whole batch. `plan-memory` does this
+    by itself, with as few parts as it needs.
+
+    Needs: a layered network that is not planned yet. Other functions are left
+    alone.
+    Guarantees: the same values, but for the order of sums over the batch.
+    Limits: operators that mix samples (and have no `getCuts` of
+    `LayerOpInterface`) read whole batches.
+    Reports: remark `split` in category `split-layers` with the number of
+    operators that were split.
+
+    ```mlir
+    %0 = nn.conv2d %x, %w : tensor<4x3x8x8xf32>, tensor<8x3x1x1xf32>
+    %1 = nn.sum_channels %0 : tensor<4x8x8x8xf32>
+    %2 = nn.sum %1 : tensor<8xf32>
+    ```
+    becomes, in two parts,
+    ```mlir
+    %extracted_slice = tensor.extract_slice %arg0[0, 0, 0, 0] [2, 3, 8, 8] [1, 1, 1, 1] : tensor<4x3x8x8xf32> to tensor<2x3x8x8xf32>
+    %0 = nn.conv2d %extracted_slice, %arg1 : tensor<2x3x8x8xf32>, tensor<8x3x1x1xf32>
+    %1 = nn.sum_channels %0 : tensor<2x8x8x8xf32>
+    %extracted_slice_0 = tensor.extract_slice %arg0[2, 0, 0, 0] [2, 3, 8, 8] [1, 1, 1, 1] : tensor<4x3x8x8xf32> to tensor<2x3x8x8xf32>
+    %2 = nn.conv2d %extracted_slice_0, %arg1 : tensor<2x3x8x8xf32>, tensor<8x3x1x1xf32>
+    %3 = nn.sum_channels %2 : tensor<2x8x8x8xf32>
+    %4 = nn.elementwise(%1, %3) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%arg2: tensor<8xf32>, %arg3: tensor<8xf32>):
+      %6 = arith.addf %arg2, %arg3 : tensor<8xf32>
+      nn.yield %6 : tensor<8xf32>
+    }
+    %5 = nn.sum %4 : tensor<8xf32>
+    ```
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", "0",
+           "Bytes above which an operator is split; 0: all that can be">,
+    Option<"parts", "parts", "int32_t", "2", "How many parts">,
+  ];
+  let dependentDialects = SplittingDialects;
+}
+
 defvar PlanningOptions = [
   Option<"budget", "budget", "std::string", "\"\"",
          "Bytes of the device's memory, e.g. 12GiB; empty: the machine's">,
@@ -97,6 +149,8 @@ defvar PlanningOptions = [
          "File that describes the device and its link (docs/machines)">,
   Option<"inPlace", "in-place", "bool", "true",
          "Results may take over the memory of operands">,
+  Option<"split", "split", "bool", "true",
+         "Layers may run for a part of the batch at a time (split-layers)">,
 ];
 
 def PlanMemoryPass : Pass<"plan-memory", "::mlir::func::FuncOp"> {
@@ -111,14 +165,16 @@ def PlanMemoryPass : Pass<"plan-memory", "::mlir::func::FuncOp"> {
 
     Needs: a layered network, best in the order of `order-operators`. Other
     functions are left alone.
-    Guarantees: the same values, bit by bit; what is there at a time is within
-    the budget once `assign-buffers` has run. Offloads are `plan.offload`,
+    Guarantees: the same values, bit by bit, unless no plan is found without
+    splitting layers (`split-layers`), after which sums over the batch may
+    differ by their order; what is there at a time is within the budget once `assign-buffers` has run. Offloads are `plan.offload`,
     `plan.prefetch` and `plan.release`; operators that run again are marked
     `plan.again`; parameters that live on the host have no `plan.offset`.
     Limits: a budget that no plan is found for is an error that names the
     smallest budget, the operator at the peak, and the largest tensors there.
     Reports: remark `planned` in category `plan-memory` with the peak, the number
-    of operators that run again, and the bytes that are copied.
+    of operators that run again, the bytes that are copied, and into how many
+    parts large layers are split.
 
     ```mlir
     %a = nn.lrn %x {size = 1} : tensor<1x1x32x32xf32>
@@ -140,7 +196,7 @@ def PlanMemoryPass : Pass<"plan-memory", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = PlanningOptions;
-  let dependentDialects = ["::espalier::plan::PlanDialect"];
+  let dependentDialects = SplittingDialects;
 }
 
 def PlanRecomputePass : Pass<"plan-recompute", "::mlir::func::FuncOp"> {
@@ -168,7 +224,7 @@ def PlanRecomputePass : Pass<"plan-recompute", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = PlanningOptions;
-  let dependentDialects = ["::espalier::plan::PlanDialect"];
+  let dependentDialects = SplittingDialects;
 }
 
 def PlanOffloadPass : Pass<"plan-offload", "::mlir::func::FuncOp"> {
@@ -198,7 +254,7 @@ def PlanOffloadPass : Pass<"plan-offload", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = PlanningOptions;
-  let dependentDialects = ["::espalier::plan::PlanDialect"];
+  let dependentDialects = SplittingDialects;
 }
 
 def SelectConvAlgorithmsPass : Pass<"select-conv-algorithms", "::mlir::func::FuncOp"> {

@@ -93,6 +93,20 @@ class Slice final : public LayerKernel {
 public:
   explicit Slice(const LayerProblem &problem)
       : elementBytes(espalier::elementBytes(problem.operands[0])) {
+    // Rows in two shapes are the same bytes.
+    if (problem.operands[0].rank != problem.operands[1].rank) {
+      const LayerTensor &out = problem.operands[1];
+      int64_t row = 1;
+      for (uint32_t i = 1; i < out.rank; ++i)
+        row *= out.shape[i];
+      for (uint32_t i = 0; i < ESPALIER_MAX_RANK; ++i)
+        from[i] = to[i] = i + 1 == ESPALIER_MAX_RANK ? row : 1;
+      from[0] = problem.operands[0].shape[0];
+      to[0] = out.shape[0];
+      std::fill_n(offset, ESPALIER_MAX_RANK, 0);
+      offset[0] = problem.layer.offsets[0];
+      return;
+    }
     // Dimensions of 1 before the first make all tensors alike.
     uint32_t missing = ESPALIER_MAX_RANK - problem.operands[0].rank;
     for (uint32_t i = 0; i < ESPALIER_MAX_RANK; ++i) {

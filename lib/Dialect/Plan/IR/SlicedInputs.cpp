@@ -1,0 +1,48 @@
+//===- SlicedInputs.cpp - Inputs that are read in parts -------------------===//
+//
+// Part of the Espalier project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "espalier/Dialect/Plan/IR/Plan.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace espalier;
+
+/// Whether `slice` is some rows of its source, all of each.
+static bool takesRows(tensor::ExtractSliceOp slice) {
+  RankedTensorType from = slice.getSourceType(), to = slice.getType();
+  if (slice->getNumOperands() != 1 || from.getRank() != to.getRank() ||
+      from.getRank() == 0 ||
+      !llvm::all_of(slice.getStaticStrides(),
+                    [](int64_t stride) { return stride == 1; }))
+    return false;
+  return from.getShape().drop_front() == to.getShape().drop_front();
+}
+
+BlockArgument plan::getSlicedInput(Operation *op) {
+  auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+  auto input =
+      slice ? dyn_cast<BlockArgument>(slice.getSource()) : BlockArgument();
+  if (!input)
+    return {};
+  auto function = dyn_cast<func::FuncOp>(input.getOwner()->getParentOp());
+  if (!function || !function.getArgAttr(input.getArgNumber(), "nn.input") ||
+      !llvm::all_of(input.getUsers(), [](Operation *user) {
+        auto other = dyn_cast<tensor::ExtractSliceOp>(user);
+        return other && takesRows(other);
+      }))
+    return {};
+  return input;
+}
+
+int64_t plan::getFirstElement(Operation *slice) {
+  auto rows = cast<tensor::ExtractSliceOp>(slice);
+  RankedTensorType from = rows.getSourceType();
+  return rows.getStaticOffsets()[0] *
+         (from.getNumElements() / from.getDimSize(0));
+}
