@@ -102,6 +102,13 @@ void espalier::buildPlanningPipeline(OpPassManager &manager,
   assignment.inPlace = options.inPlace;
   manager.addNestedPass<func::FuncOp>(
       plan::createAssignBuffersPass(assignment));
+  // Which algorithm is faster is the machine's business.
+  if (options.selectAlgorithms && !options.machine.empty()) {
+    plan::SelectConvAlgorithmsPassOptions algorithms;
+    algorithms.machine = options.machine;
+    manager.addNestedPass<func::FuncOp>(
+        plan::createSelectConvAlgorithmsPass(algorithms));
+  }
 }
 
 void espalier::buildLoweringPipeline(OpPassManager &manager,

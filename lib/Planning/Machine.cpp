@@ -11,14 +11,22 @@
 
 using namespace espalier::planning;
 
+double Device::speedOf(const std::string &algorithm) const {
+  for (const auto &[name, speed] : algorithmSpeeds)
+    if (name == algorithm)
+      return speed;
+  return 1;
+}
+
 double Machine::secondsOf(const Operator &op,
                           const Algorithm *algorithm) const {
   if (algorithm && algorithm->seconds > 0)
     return algorithm->seconds;
+  double speed = algorithm ? device.speedOf(algorithm->name) : 1;
   if (op.seconds > 0)
-    return op.seconds;
+    return op.seconds / speed;
   double arithmetic =
-      device.flopsPerSecond > 0 ? op.flops / device.flopsPerSecond : 0;
+      device.flopsPerSecond > 0 ? op.flops / device.flopsPerSecond / speed : 0;
   double traffic =
       device.bytesPerSecond > 0 ? op.bytes / device.bytesPerSecond : 0;
   if (op.flops == 0 && op.bytes == 0)

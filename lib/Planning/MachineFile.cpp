@@ -45,6 +45,24 @@ static void requireSeconds(JsonObject &object, const char *key, double number) {
     object.fail(key, "is below 0");
 }
 
+static void readSpeeds(JsonObject &device, Device &result, std::string &error) {
+  const json *speeds = device.take("algorithms", /*required=*/false);
+  if (!speeds || !error.empty())
+    return;
+  if (!speeds->is_object())
+    return device.fail("algorithms",
+                       "is " + quoteJson(*speeds) +
+                           ", not an object with a number by algorithm");
+  for (const auto &[name, value] : speeds->items()) {
+    double speed = value.is_number() ? value.get<double>() : 0;
+    if (!(std::isfinite(speed) && speed > 0))
+      return device.fail("algorithms", "has " + quoteJson(value) + " for '" +
+                                           name +
+                                           "', which is not a number above 0");
+    result.algorithmSpeeds.emplace_back(name, speed);
+  }
+}
+
 static void readDevice(const json &value, Device &device, std::string &error) {
   JsonObject object(value, "devices", 0, error);
   object.read("name", device.name);
@@ -56,6 +74,7 @@ static void readDevice(const json &value, Device &device, std::string &error) {
   requirePositive(object, "bytes_per_second", device.bytesPerSecond);
   object.read("launch_seconds", device.launchSeconds, /*required=*/false);
   requireSeconds(object, "launch_seconds", device.launchSeconds);
+  readSpeeds(object, device, error);
   object.finish();
 }
 
@@ -133,6 +152,8 @@ std::string espalier::planning::printMachine(const Machine &machine) {
   device["flops_per_second"] = machine.device.flopsPerSecond;
   device["bytes_per_second"] = machine.device.bytesPerSecond;
   device["launch_seconds"] = machine.device.launchSeconds;
+  for (const auto &[name, speed] : machine.device.algorithmSpeeds)
+    device["algorithms"][name] = speed;
   ordered_json link = {{"from", "host"},
                        {"to", machine.device.name},
                        {"bytes_per_second", machine.link.bytesPerSecond},

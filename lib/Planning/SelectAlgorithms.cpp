@@ -7,6 +7,8 @@
 
 #include "espalier/Planning/SelectAlgorithms.h"
 
+#include "espalier/Planning/Simulate.h"
+
 #include "StableSort.h"
 
 #include <algorithm>
@@ -25,14 +27,15 @@ struct Gap {
 /// What lies in the arena, step by step.
 class Occupancy {
 public:
-  explicit Occupancy(const Plan &plan)
+  Occupancy(const Graph &graph, const Machine &machine, const Plan &plan)
       : plan(plan), starting(plan.steps.size()), ending(plan.steps.size()) {
+    std::vector<int32_t> last = lastRead(simulate(graph, plan, machine));
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const Buffer &buffer = plan.buffers[i];
       if (buffer.bytes == 0)
         continue;
       starting[buffer.first].push_back(BufferId(i));
-      ending[buffer.last].push_back(BufferId(i));
+      ending[last[i]].push_back(BufferId(i));
     }
   }
 
@@ -52,21 +55,60 @@ public:
 
   Gap largestGap(int64_t budget, int64_t alignment) const {
     Gap largest;
-    int64_t begin = 0;
-    auto look = [&](int64_t end) {
-      int64_t from = (begin + alignment - 1) / alignment * alignment;
-      if (end - from > largest.bytes)
-        largest = {from, end - from};
-    };
-    for (const auto &[offset, end] : occupied) {
-      look(offset);
-      begin = std::max(begin, end);
-    }
-    look(budget);
+    forEachGap(budget, alignment, [&](const Gap &gap) {
+      if (gap.bytes > largest.bytes)
+        largest = gap;
+    });
     return largest;
   }
 
+  /// The lowest with room for so many bytes; -1: there is none.
+  int64_t lowestPlace(int64_t bytes, int64_t budget, int64_t alignment) const {
+    int64_t lowest = -1;
+    forEachGap(budget, alignment, [&](const Gap &gap) {
+      if (lowest < 0 && gap.bytes >= bytes)
+        lowest = gap.offset;
+    });
+    return lowest;
+  }
+
 private:
+  template <typename Body>
+  void forEachGap(int64_t budget, int64_t alignment, Body body) const {
+    int64_t begin = 0;
+    auto look = [&](int64_t end) {
+      int64_t from = (begin + alignment - 1) / alignment * alignment;
+      body(Gap{from, end - from});
+    };
+    for (const auto &[offset, end] : occupied) {
+      look(std::min(offset, budget));
+      begin = std::max(begin, end);
+    }
+    look(budget);
+  }
+
+  /// By buffer: the last step that it has its memory at, or at which a copy to
+  /// the host still reads it.
+  std::vector<int32_t> lastRead(const Simulation &times) const {
+    std::vector<int32_t> last;
+    for (const Buffer &buffer : plan.buffers)
+      last.push_back(buffer.last);
+    for (size_t s = 0; s < plan.steps.size(); ++s) {
+      if (plan.steps[s].kind != Step::Kind::offload)
+        continue;
+      int32_t &read = last[plan.steps[s].inputs.front()];
+      for (size_t later = size_t(read) + 1; later < plan.steps.size();
+           ++later) {
+        if (plan.steps[later].kind != Step::Kind::compute)
+          continue;
+        if (times.steps[later].start >= times.steps[s].end)
+          break;
+        read = int32_t(later);
+      }
+    }
+    return last;
+  }
+
   const Plan &plan;
   std::vector<std::vector<BufferId>> starting, ending;
   /// Offsets and ends; buffers that share memory overlap.
@@ -74,12 +116,32 @@ private:
 };
 } // namespace
 
+/// Numbers of the algorithms, in the order in which they are wanted: those that
+/// take the same time as they are listed, but the one that needs the least
+/// workspace before others that are no faster.
+static std::vector<int32_t> fastestFirst(const Operator &op,
+                                         const Machine &machine) {
+  std::vector<int32_t> order(op.algorithms.size());
+  std::iota(order.begin(), order.end(), 0);
+  int32_t least =
+      *std::min_element(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+        return op.algorithms[a].workspaceBytes <
+               op.algorithms[b].workspaceBytes;
+      });
+  auto key = [&](int32_t algorithm) {
+    return std::make_pair(machine.secondsOf(op, &op.algorithms[algorithm]),
+                          algorithm != least);
+  };
+  stableSort(order, [&](int32_t a, int32_t b) { return key(a) < key(b); });
+  return order;
+}
+
 std::vector<AlgorithmChoice>
 espalier::planning::selectAlgorithms(const Graph &graph, const Machine &machine,
                                      Plan &plan, int64_t budget,
                                      int64_t alignment) {
   std::vector<AlgorithmChoice> choices;
-  Occupancy occupancy(plan);
+  Occupancy occupancy(graph, machine, plan);
   plan.arenaBytes = 0;
   for (const Buffer &buffer : plan.buffers)
     if (buffer.bytes > 0)
@@ -91,12 +153,7 @@ espalier::planning::selectAlgorithms(const Graph &graph, const Machine &machine,
         !graph.operators[step.op].algorithms.empty()) {
       const Operator &op = graph.operators[step.op];
       Gap gap = occupancy.largestGap(budget, alignment);
-      std::vector<int32_t> fastest(op.algorithms.size());
-      std::iota(fastest.begin(), fastest.end(), 0);
-      stableSort(fastest, [&](int32_t a, int32_t b) {
-        return machine.secondsOf(op, &op.algorithms[a]) <
-               machine.secondsOf(op, &op.algorithms[b]);
-      });
+      std::vector<int32_t> fastest = fastestFirst(op, machine);
       AlgorithmChoice choice;
       choice.step = int32_t(s);
       choice.freeBytes = gap.bytes;
@@ -117,7 +174,8 @@ espalier::planning::selectAlgorithms(const Graph &graph, const Machine &machine,
         choice.algorithm = step.algorithm;
       int64_t bytes = op.algorithms[choice.algorithm].workspaceBytes;
       if (bytes <= gap.bytes)
-        step.workspaceOffset = bytes > 0 ? gap.offset : -1;
+        step.workspaceOffset =
+            bytes > 0 ? occupancy.lowestPlace(bytes, budget, alignment) : -1;
       step.algorithm = choice.algorithm;
       step.workspaceBytes = bytes;
       choices.push_back(choice);

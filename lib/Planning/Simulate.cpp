@@ -144,6 +144,13 @@ private:
         op, op.algorithms.empty() ? nullptr : &op.algorithms[algorithm]);
   }
 
+  double fastestSeconds(const Operator &op) const {
+    double seconds = secondsOf(op, 0);
+    for (size_t a = 1; a < op.algorithms.size(); ++a)
+      seconds = std::min(seconds, secondsOf(op, int32_t(a)));
+    return seconds;
+  }
+
   //===--------------------------------------------------------------------===//
   // Time
   //===--------------------------------------------------------------------===//
@@ -199,7 +206,7 @@ private:
 
     if (firstRun[step.op] < 0) {
       firstRun[step.op] = int32_t(s);
-      result.secondsUnlimited += secondsOf(op, 0);
+      result.secondsUnlimited += fastestSeconds(op);
       return;
     }
     times.again = true;

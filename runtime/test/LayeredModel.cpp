@@ -77,7 +77,7 @@ LayeredModel::LayeredModel(int64_t images) {
 
   addLayer("convolution", ESPALIER_LAYER_CONV2D, {x, w, b, convolved});
   layers.back().algorithm = ESPALIER_ALGORITHM_PATCHES;
-  layers.back().workspace_bytes = 2 * 3 * 3 * 5 * 6 * 4;
+  layers.back().workspace_bytes = 192 * 128; // of 2 * 3 * 3 * 4 bytes
   std::fill_n(layers.back().padding, 4, 1);
 
   entry.phase("relu", ESPALIER_ROWS_ONE);

@@ -94,8 +94,8 @@ void expectRuns(int64_t images, const char *backend, unsigned threads) {
   }
   // What is planned: tensors that live together, and the workspace beside them.
   int64_t convolved = images * 3 * 5 * 6 * 4;
-  EXPECT_GE(stats.peak_bytes, convolved + 2 * 3 * 3 * 5 * 6 * 4);
-  EXPECT_LE(stats.peak_bytes, 2 * convolved + 4096);
+  EXPECT_GE(stats.peak_bytes, convolved + 192 * 128);
+  EXPECT_LE(stats.peak_bytes, 2 * convolved + 192 * 128 + 4096);
 }
 
 } // namespace
@@ -115,9 +115,9 @@ TEST(LayersSession, BytesNeeded) {
   Module module(&tables.model);
   Session session(module, module.entry("step"),
                   randomWeights(module.entry("step"), 1), {});
-  // convolved beside pooled.
+  // convolved beside the patches that it is made from.
   EXPECT_EQ(session.bytesNeeded(Forests()),
-            100 * 3 * 5 * 6 * 4 + alignUp(100 * 3 * 2 * 3 * 4) + 6 * 4);
+            alignUp(100 * 3 * 5 * 6 * 4) + 192 * 128 + 6 * 4);
 }
 
 /// Layers that are alike share a kernel.
@@ -132,7 +132,7 @@ TEST(LayersSession, ScratchIsCounted) {
   EXPECT_GT(one.layerScratchBytes, 0);
   EXPECT_EQ(two.layerScratchBytes, 2 * one.layerScratchBytes);
   ASSERT_EQ(one.workspaces.size(), 1u);
-  EXPECT_EQ(one.workspaces[0].bytes, 2 * 3 * 3 * 5 * 6 * 4);
+  EXPECT_EQ(one.workspaces[0].bytes, 192 * 128);
   EXPECT_EQ(one.workspaces[0].phase, 0u);
 }
 
@@ -227,13 +227,19 @@ TEST(LayersSession, DamagedTables) {
       {"unknown algorithm 2",
        [](M &m) { m.layer(M::Convolution).algorithm = 2; }},
       {"unknown algorithm 1", [](M &m) { m.layer(M::Pool).algorithm = 1; }},
-      {"a workspace of 8 bytes, expected 2160",
-       [](M &m) { m.layer(M::Convolution).workspace_bytes = 8; }},
-      {"a workspace of 2160 bytes, expected 0",
+      {"a workspace of 24640 bytes, expected a multiple of 24576, the patches "
+       "of "
+       "192 points",
+       [](M &m) { m.layer(M::Convolution).workspace_bytes += 64; }},
+      {"a workspace of 0 bytes, expected a multiple of 24576, the patches of "
+       "192 "
+       "points",
+       [](M &m) { m.layer(M::Convolution).workspace_bytes = 0; }},
+      {"a workspace of 24576 bytes, expected 0",
        [](M &m) { m.layer(M::Convolution).algorithm = 0; }},
-      {"its workspace of 2160 bytes is at -2, expected -1, no place",
+      {"its workspace of 24576 bytes is at -2, expected -1, no place",
        [](M &m) { m.layer(M::Convolution).workspace_offset = -2; }},
-      {"its workspace of 2160 bytes is at 64, expected -1, no place",
+      {"its workspace of 24576 bytes is at 64, expected -1, no place",
        [](M &m) { m.layer(M::Convolution).workspace_offset = 64; }},
       {"window 0 is 0, expected 1",
        [](M &m) { m.layer(M::Pool).window[0] = 0; }},

@@ -129,13 +129,19 @@ void runOnce(const LayerTest &test, const LayerKernel &kernel,
   if (test.inPlace >= 0)
     operands[reads.size()] = operands[test.inPlace];
 
-  Block<T> workspace(Values({workspaceBytes / (int64_t)sizeof(T)}, NAN));
+  // Of a multiple of 64 bytes, with a mark behind it.
+  Arena workspace;
+  constexpr unsigned char kBehind = 0xA5;
+  workspace.reserve(workspaceBytes + kAlignment);
+  std::memset(workspace.data(), 0xFF, workspaceBytes);
+  std::memset(workspace.data() + workspaceBytes, kBehind, kAlignment);
   Arena scratch;
   scratch.reserve(std::max<int64_t>(kernel.scratchBytes(), kAlignment));
   std::memset(scratch.data(), 0xFF, scratch.capacity());
-  kernel.run({operands.data(), reinterpret_cast<char *>(workspace.data()),
-              scratch.data(), pool});
-  EXPECT_TRUE(workspace.marginIsWhole());
+  kernel.run({operands.data(), workspace.data(), scratch.data(), pool});
+  for (int64_t i = 0; i < kAlignment; ++i)
+    ASSERT_EQ((unsigned char)workspace.data()[workspaceBytes + i], kBehind)
+        << "beside the workspace";
 
   for (size_t o = 0; o < reads.size(); ++o) {
     EXPECT_TRUE(reads[o].marginIsWhole()) << "beside operand " << o;
@@ -186,12 +192,14 @@ template <typename T> void expectOfType(const LayerTest &test) {
   for (const Values &values : test.expected)
     add(values);
   bool isConvolution = test.layer.kind <= ESPALIER_LAYER_CONV2D_WEIGHT_ADJOINT;
-  for (uint32_t algorithm :
-       {ESPALIER_ALGORITHM_DIRECT, ESPALIER_ALGORITHM_PATCHES}) {
-    if (algorithm != ESPALIER_ALGORITHM_DIRECT && !isConvolution)
+  // Without a workspace, and with room for few points, and for many.
+  std::vector<T> builtinBits;
+  for (int64_t points : {0, 1, 2 * ESPALIER_PATCHES_POINTS, 2000}) {
+    if (points > 0 && !isConvolution)
       continue;
-    problem.layer.algorithm = algorithm;
-    problem.layer.workspace_bytes = layerWorkspaceBytes(problem);
+    problem.layer.algorithm =
+        points > 0 ? ESPALIER_ALGORITHM_PATCHES : ESPALIER_ALGORITHM_DIRECT;
+    problem.layer.workspace_bytes = layerWorkspaceBytes(problem, points);
     std::vector<std::string> backends = {"builtin"};
 #ifdef ESPALIER_HAVE_ONEDNN
     if (std::is_same_v<T, float>)
@@ -202,8 +210,8 @@ template <typename T> void expectOfType(const LayerTest &test) {
       std::vector<T> bits[2];
       for (unsigned threads : {1u, 2u}) {
         SCOPED_TRACE(backend + (sizeof(T) == 8 ? ", f64, " : ", f32, ") +
-                     std::to_string(threads) + " threads, algorithm " +
-                     std::to_string(algorithm));
+                     std::to_string(threads) + " threads, room for " +
+                     std::to_string(points) + " points");
         auto kernel = makeLayerKernel(problem, threads);
         oneDnnRunCount += kernel->backend() == std::string("onednn");
         ThreadPool pool(threads);
@@ -220,6 +228,10 @@ template <typename T> void expectOfType(const LayerTest &test) {
       if (backend == "builtin") {
         EXPECT_TRUE(haveSameBits(bits[0], bits[1]))
             << "other bits with two threads";
+        if (points == 0)
+          builtinBits = bits[0];
+        EXPECT_TRUE(haveSameBits(bits[0], builtinBits))
+            << "other bits with a workspace, for " << points << " points";
       }
     }
   }

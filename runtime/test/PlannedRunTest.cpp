@@ -330,6 +330,8 @@ TEST(PlannedRun, InPlaceAndViews) {
 namespace {
 /// A convolution with a workspace, and a normalisation in its place.
 struct LayerPlan : PlanModel {
+  /// 3 * 3 * 3 * 4 bytes, rounded up, for each of 192 points.
+  static constexpr int64_t kWorkspaceBytes = 192 * 128;
   espalier_layer convolution{}, normalisation{};
 
   explicit LayerPlan(int64_t workspaceOffset = 2 * 2048)
@@ -344,7 +346,7 @@ struct LayerPlan : PlanModel {
     uint32_t y = add("y", ESPALIER_BUFFER_DYNAMIC, {2, 4, 8, 8}, 0, 0, 1);
     uint32_t z = add("z", ESPALIER_BUFFER_DYNAMIC, {2, 4, 8, 8}, 0, 1, 2);
     uint32_t out = add("out", ESPALIER_BUFFER_OUTPUT, {2, 4, 8, 8}, 2048);
-    int64_t end = 2 * 2048 + 6912;
+    int64_t end = 2 * 2048 + kWorkspaceBytes;
     auto next = [&](const char *name, uint32_t kind,
                     std::vector<int64_t> shape) {
       uint32_t b = add(name, kind, std::move(shape), end);
@@ -364,7 +366,7 @@ struct LayerPlan : PlanModel {
       convolution.strides[d] = convolution.dilations[d] = 1;
     std::fill_n(convolution.padding, 4, 1);
     convolution.groups = 1;
-    convolution.workspace_bytes = 3 * 3 * 3 * 8 * 8 * 4;
+    convolution.workspace_bytes = kWorkspaceBytes;
     convolution.workspace_offset = workspaceOffset;
     layer("convolution", convolution, {x, w, y}, 1);
     normalisation.kind = ESPALIER_LAYER_BATCH_NORM;
@@ -430,7 +432,7 @@ TEST(PlannedRun, LayersWithWorkspaces) {
   LayerPlan overlapping(0);
   std::string message =
       messageOf([&] { Module module(&overlapping.model); }, ESPALIER_MALFORMED);
-  EXPECT_NE(message.find("the workspace of step 'convolution', 6912 bytes at "
+  EXPECT_NE(message.find("the workspace of step 'convolution', 24576 bytes at "
                          "0, shares bytes with buffer 0 'y' of 2048 bytes"),
             std::string::npos)
       << message;
@@ -584,6 +586,13 @@ TEST(MachineFile, SaysWhatIsWrong) {
       {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": -1}], \"links\": "
        "[{}]}",
        "flops_per_second of the device is not a number"},
+      {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": 1, "
+       "\"bytes_per_second\": 1, \"algorithms\": 2}], \"links\": [{}]}",
+       "algorithms of the device is not an object"},
+      {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": 1, "
+       "\"bytes_per_second\": 1, \"algorithms\": {\"patches\": 0}}], "
+       "\"links\": [{}]}",
+       "patches of the algorithms is 0"},
       {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": 1, "
        "\"bytes_per_second\": 1}], \"links\": [{\"bytes_per_second\": 1, "
        "\"duplex\": \"both\"}]}",

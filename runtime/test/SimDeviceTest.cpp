@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "device/sim/SimDevice.h"
 
+#include "espalier/abi.h"
 #include "support/Error.h"
 
 #include <cmath>
@@ -35,6 +36,16 @@ TEST(SimDevice, StepsTakeTheLongerOfArithmeticAndTraffic) {
   EXPECT_DOUBLE_EQ(device.counts().seconds, 22);
   device.launch({"nothing", 0, 0}, [] {});
   EXPECT_DOUBLE_EQ(device.counts().seconds, 22);
+}
+
+TEST(SimDevice, AlgorithmsHaveSpeeds) {
+  Machine machine = slowMachine(true);
+  machine.algorithmSpeeds[ESPALIER_ALGORITHM_PATCHES] = 2.5;
+  SimDevice device(machine, {});
+  device.launch({"direct", 20, 4, ESPALIER_ALGORITHM_DIRECT}, [] {});
+  EXPECT_DOUBLE_EQ(device.counts().seconds, 11);
+  device.launch({"patches", 20, 4, ESPALIER_ALGORITHM_PATCHES}, [] {});
+  EXPECT_DOUBLE_EQ(device.counts().seconds, 16);
 }
 
 TEST(SimDevice, CopiesTakeEffectWhenTheyEnd) {

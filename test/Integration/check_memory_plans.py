@@ -70,9 +70,9 @@ def write_samples(folder, ir):
 
 
 class Training:
-    def __init__(self, source, folder, network):
+    def __init__(self, source, folder, network, machine="k40c"):
         self.folder = folder
-        self.machine = f"{source}/docs/machines/k40c.json"
+        self.machine = f"{source}/docs/machines/{machine}.json"
         path = os.pathsep.join([f"{source}/python", os.environ.get("PYTHONPATH", "")])
         self.ir = f"{folder}/network.mlir"
         self.weights = f"{folder}/first.safetensors"
@@ -93,9 +93,9 @@ class Training:
             "--plan-out", f"{self.folder}/plan.json", fails=fails,
         )
 
-    def train(self, budget):
+    def train(self, budget, *options):
         """What was learned, what the log says, and what memory was used."""
-        self.compile(budget)
+        self.compile(budget, *options)
         run("espalier-plan", "check", f"{self.folder}/plan.json")
         device = []
         if budget is not None:
@@ -114,7 +114,9 @@ class Training:
         line = json.loads(open(log, encoding="utf-8").read())
         del line["seconds"]
         with open(stats, encoding="utf-8") as file:
-            memory = json.load(file)["memory"]
+            report = json.load(file)
+        memory = report["memory"]
+        self.seconds = report["simulated"]["seconds"] if device else None
         with open(learned, "rb") as file:
             return file.read(), line, memory
 
@@ -203,4 +205,5 @@ def main(source, folder, flag, steps, *network):
         sweep.check(budget, 1e-9)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -7,12 +7,12 @@
 //
 // Prints milliseconds for each layer of a training step of ResNet-50, forward
 // and adjoints, for each backend and number of threads; and their sum, in which
-// a layer counts as often as the network has it. Where the built-in kernels
-// have two algorithms both are measured.
+// a layer counts as often as the network has it. Convolutions of the built-in
+// kernels are also measured with workspaces for the patches of so many points.
 //
 //   espalier-layer-bench [--batch 8] [--image 128] [--threads 1,2]
-//                        [--backend onednn,builtin] [--only NAME]
-//                        [--clock wall|processor]
+//                        [--backend onednn,builtin] [--points 768,1000000]
+//                        [--only NAME] [--clock wall|processor]
 //
 // The time is what passes, or what processors spend on the layer, all threads
 // together, which other work on the machine disturbs less.
@@ -42,6 +42,8 @@ struct Options {
   int64_t image = 128;
   std::vector<unsigned> threads = {1, 2};
   std::vector<std::string> backends = {"onednn", "builtin"};
+  /// Of workspaces; no more than a layer has.
+  std::vector<int64_t> points = {768, 1000000};
   std::string only;
   bool processorTime = false;
 };
@@ -228,13 +230,26 @@ struct Result {
   int64_t scratchBytes;
 };
 
-/// The median of several samples.
-Result measure(LayerProblem problem, uint32_t algorithm,
-               const std::string &backend, unsigned threads,
-               bool processorTime) {
+bool isConvolution(const LayerProblem &problem) {
+  return problem.layer.kind <= ESPALIER_LAYER_CONV2D_WEIGHT_ADJOINT;
+}
+
+/// All that a convolution has.
+int64_t pointsOf(const LayerProblem &problem) {
+  const size_t images[] = {2, 2, 1}; // by kind; there are no biases here
+  const int64_t *shape = problem.operands[images[problem.layer.kind]].shape;
+  return shape[0] * shape[2] * shape[3];
+}
+
+/// The median of several samples, with a workspace for `points`, if it has any.
+Result measure(LayerProblem problem, int64_t points, const std::string &backend,
+               unsigned threads, bool processorTime) {
   setenv("ESPALIER_GEMM", backend.c_str(), 1);
-  problem.layer.algorithm = algorithm;
-  problem.layer.workspace_bytes = layerWorkspaceBytes(problem);
+  if (points > 0 && isConvolution(problem)) {
+    problem.layer.algorithm = ESPALIER_ALGORITHM_PATCHES;
+    problem.layer.workspace_bytes =
+        layerWorkspaceBytes(problem, std::min(points, pointsOf(problem)));
+  }
   auto kernel = makeLayerKernel(problem, threads);
   std::vector<std::unique_ptr<Block>> blocks;
   std::vector<char *> operands;
@@ -265,7 +280,7 @@ int run(const Options &options) {
   struct Column {
     std::string title, backend;
     unsigned threads;
-    uint32_t algorithm;
+    int64_t points;
     double total = 0;
     int64_t scratch = 0;
   };
@@ -273,10 +288,12 @@ int run(const Options &options) {
   for (const std::string &backend : options.backends)
     for (unsigned threads : options.threads) {
       std::string title = backend + " x" + std::to_string(threads);
-      columns.push_back({title, backend, threads, ESPALIER_ALGORITHM_DIRECT});
+      columns.push_back({title, backend, threads, 0});
       if (backend == "builtin")
-        columns.push_back({"patches x" + std::to_string(threads), backend,
-                           threads, ESPALIER_ALGORITHM_PATCHES});
+        for (int64_t points : options.points)
+          columns.push_back(
+              {"p" + std::to_string(points) + " x" + std::to_string(threads),
+               backend, threads, points});
     }
   std::printf("ResNet-50, batch %ld, %ldx%ld images, f32; milliseconds%s\n",
               (long)options.batch, (long)options.image, (long)options.image,
@@ -290,12 +307,9 @@ int run(const Options &options) {
       continue;
     std::printf("%-34s %3d %8.3f", bench.name.c_str(), bench.count,
                 bench.flops * 1e-9);
-    bool isConvolution =
-        bench.problem.layer.kind <= ESPALIER_LAYER_CONV2D_WEIGHT_ADJOINT;
     for (Column &column : columns) {
-      Result result =
-          measure(bench.problem, isConvolution ? column.algorithm : 0,
-                  column.backend, column.threads, options.processorTime);
+      Result result = measure(bench.problem, column.points, column.backend,
+                              column.threads, options.processorTime);
       column.total += bench.count * result.milliseconds;
       column.scratch = std::max(column.scratch, result.scratchBytes);
       std::printf(" %10.3f", result.milliseconds);
@@ -314,12 +328,13 @@ int run(const Options &options) {
 }
 
 int usage(const char *argument) {
-  std::fprintf(stderr,
-               "espalier-layer-bench: cannot use '%s'\nusage: "
-               "espalier-layer-bench [--batch 8] [--image 128] "
-               "[--threads 1,2] [--backend onednn,builtin] [--only NAME] "
-               "[--clock wall|processor]\n",
-               argument);
+  std::fprintf(
+      stderr,
+      "espalier-layer-bench: cannot use '%s'\nusage: "
+      "espalier-layer-bench [--batch 8] [--image 128] "
+      "[--threads 1,2] [--backend onednn,builtin] "
+      "[--points 768,1000000] [--only NAME] [--clock wall|processor]\n",
+      argument);
   return 1;
 }
 
@@ -357,6 +372,13 @@ int main(int argc, char **argv) {
         if (std::atoi(threads.c_str()) < 1)
           return usage(value);
         options.threads.push_back((unsigned)std::atoi(threads.c_str()));
+      }
+    } else if (name == "--points") {
+      options.points.clear();
+      for (const std::string &points : splitAtCommas(value)) {
+        if (std::atol(points.c_str()) < 1)
+          return usage(value);
+        options.points.push_back(std::atol(points.c_str()));
       }
     } else if (name == "--backend") {
       options.backends = splitAtCommas(value);

@@ -98,7 +98,8 @@ static cl::list<std::string>
     ablate("ablate", cl::value_desc("OPTIMISATION"), cl::CommaSeparated,
            cl::desc("Switch optimisations off: fusion, specialization, "
                     "recomputation, splitting, hoisting, eager, lazy, sharing, "
-                    "in-place, offload, recompute-layers, split-layers"),
+                    "in-place, offload, recompute-layers, split-layers, "
+                    "select-conv-algorithms"),
            cl::cat(category));
 
 static LogicalResult fail(const Twine &message) {
@@ -212,7 +213,8 @@ static LogicalResult compile() {
       {"in-place", &options.inPlace},
       {"offload", &options.offload},
       {"recompute-layers", &options.recomputeLayers},
-      {"split-layers", &options.splitLayers}};
+      {"split-layers", &options.splitLayers},
+      {"select-conv-algorithms", &options.selectAlgorithms}};
   auto optimizationNames = [&] {
     return llvm::join(llvm::make_first_range(optimizations), ", ");
   };

@@ -112,6 +112,27 @@ static std::string drawCurve(const SimulationReport &report) {
   return text + "\n";
 }
 
+/// Of the steps that have a choice, which have a workspace; empty if there are
+/// none.
+static std::string describeWorkspaces(const planning::PlanFile &file) {
+  int64_t choices = 0;
+  int64_t used = 0;
+  int64_t largest = 0;
+  for (const Step &step : file.plan.steps) {
+    if (step.kind != Step::Kind::compute ||
+        file.graph.operators[step.op].algorithms.size() < 2)
+      continue;
+    ++choices;
+    used += step.workspaceBytes > 0 ? 1 : 0;
+    largest = std::max(largest, step.workspaceBytes);
+  }
+  if (choices == 0)
+    return "";
+  return print("workspaces %lld of the %lld steps that may use one do",
+               (long long)used, (long long)choices) +
+         (used > 0 ? ", the largest of " + formatByteSize(largest) : "") + "\n";
+}
+
 std::string SimulationReport::text() const {
   size_t counts[3] = {0, 0, 0};
   for (const Step &step : file.plan.steps)
@@ -123,6 +144,7 @@ std::string SimulationReport::text() const {
   text += print("%zu run an operator (%lld again), %zu offload, %zu prefetch\n",
                 counts[0], (long long)result.recomputedOperators, counts[1],
                 counts[2]);
+  text += describeWorkspaces(file);
   text += print("machine    %s: %s, %s\n", machine.name.c_str(),
                 machine.device.name.c_str(),
                 formatByteSize(machine.device.memoryBytes).c_str());
@@ -194,6 +216,17 @@ std::string SimulationReport::text() const {
 }
 
 std::string SimulationReport::json() const {
+  nlohmann::ordered_json algorithms = nlohmann::ordered_json::object();
+  for (const Step &step : file.plan.steps) {
+    if (step.kind != Step::Kind::compute)
+      continue;
+    const planning::Operator &op = file.graph.operators[step.op];
+    if (op.algorithms.empty())
+      continue;
+    nlohmann::ordered_json &count =
+        algorithms[op.algorithms[step.algorithm].name];
+    count = count.is_null() ? 1 : count.get<int64_t>() + 1;
+  }
   size_t offloads = 0;
   size_t prefetches = 0;
   for (const Step &step : file.plan.steps) {
@@ -233,7 +266,8 @@ std::string SimulationReport::json() const {
       {"drain_seconds", result.drainSeconds},
       {"offload_seconds", result.offloadSeconds},
       {"prefetch_seconds", result.prefetchSeconds},
-      {"overhead", overhead()}};
+      {"overhead", overhead()},
+      {"algorithms", std::move(algorithms)}};
   return json.dump(2) + "\n";
 }
 

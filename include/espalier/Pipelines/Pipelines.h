@@ -80,6 +80,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "split-layers",
       llvm::cl::desc("Plans may run layers for a part of the batch at a time"),
       llvm::cl::init(true)};
+  Option<bool> selectAlgorithms{
+      *this, "select-conv-algorithms",
+      llvm::cl::desc("Convolutions use free memory for workspaces"),
+      llvm::cl::init(true)};
   Option<bool> inPlace{
       *this, "in-place",
       llvm::cl::desc(

@@ -8,7 +8,9 @@
 // A device computes, has memory, and is joined to the host's by a link. How
 // long an operator takes is read off a roofline: the longer of its arithmetic
 // at the device's rate and its traffic at the memory's, plus what a launch
-// costs.
+// costs. Algorithms with a workspace are faster by what was measured of the
+// device; of one that is not listed nothing is known, and it is taken for no
+// faster than the one without.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_PLANNING_MACHINE_H
@@ -18,6 +20,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace espalier::planning {
 
@@ -31,6 +35,11 @@ struct Device {
   /// What runs on it, e.g. "cpu" or "cuda". For people: planners decide nothing
   /// by it.
   std::string kind;
+  /// By name: how much faster than the one without a workspace an algorithm is.
+  std::vector<std::pair<std::string, double>> algorithmSpeeds = {};
+
+  /// 1 of what is not listed.
+  double speedOf(const std::string &algorithm) const;
 };
 
 /// Between the device and the host, each way.

@@ -11,7 +11,7 @@
 //     "devices": [{
 //       "name": "gpu", "kind": "cuda", "memory": "12GiB",
 //       "flops_per_second": 2.8e12, "bytes_per_second": "200GB",
-//       "launch_seconds": 5e-6
+//       "launch_seconds": 5e-6, "algorithms": {"patches": 1.5}
 //     }],
 //     "links": [{
 //       "from": "host", "to": "gpu", "bytes_per_second": "10GB",
@@ -20,9 +20,11 @@
 //     "host": {"memory": "256GiB"}
 //   }
 //
-// Bytes, and bytes per second, are numbers or sizes that parseByteSize() takes.
-// docs/machines has files of some machines. Plans of memory are for one device
-// and its link to the host, so that there is one of each.
+// `algorithms`, optional, says how much faster than without a workspace an
+// operator is computed by those that need one. Bytes, and bytes per second, are
+// numbers or sizes that parseByteSize() takes. docs/machines has files of some
+// machines. Plans of memory are for one device and its link to the host, so
+// that there is one of each.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_PLANNING_MACHINEFILE_H

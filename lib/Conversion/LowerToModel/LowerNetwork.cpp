@@ -386,9 +386,10 @@ private:
         step.setTransposeA(layer.transposeA != isTransposed(0));
         step.setTransposeB(isTransposed(1));
       }
-      if (auto algorithm =
-              op->getAttrOfType<IntegerAttr>(plan::kAlgorithmAttrName))
-        step.setAlgorithm(algorithm.getInt());
+      if (auto name = op->getAttrOfType<StringAttr>(plan::kAlgorithmAttrName))
+        for (const nn::Algorithm &algorithm : op.getAlgorithms())
+          if (nn::getName(algorithm.kind) == name.getValue())
+            step.setAlgorithm(static_cast<int64_t>(algorithm.kind));
       if (auto workspace =
               op->getAttrOfType<DenseI64ArrayAttr>(plan::kWorkspaceAttrName))
         step.setWorkspaceAttr(workspace);

@@ -353,13 +353,22 @@ enum {
   ESPALIER_LAYER_ACCUMULATE = 8u,
 };
 
-/* How a convolution is computed. */
+/* How a convolution is computed. Both give the same bits. */
 enum {
   /* Needs no workspace. */
   ESPALIER_ALGORITHM_DIRECT = 0,
-  /* A matrix product per image, of patches that are copied to a workspace of
-   * C/groups * window height * width * output height * width elements. */
+  /* A matrix product of patches that are copied to a workspace: those of some
+   * points of the output (of CONV2D_TRANSPOSE, of the image that it makes) at a
+   * time. A point has C/groups (O/groups) * window height * width elements
+   * there, rounded up to 64 bytes; there is room for a positive multiple of
+   * ESPALIER_PATCHES_POINTS points. */
   ESPALIER_ALGORITHM_PATCHES = 1,
+};
+enum {
+  ESPALIER_PATCHES_POINTS = 192,
+  /* DIRECT gathers patches once for so many channels of what a group makes (O,
+   * of CONV2D_TRANSPOSE C; per group): of fewer PATCHES saves nothing. */
+  ESPALIER_PATCHES_CHANNELS = 96,
 };
 
 typedef struct espalier_layer {

@@ -36,6 +36,7 @@ struct Work {
   const char *name;
   double flops;
   double bytes;
+  uint32_t algorithm = 0; // ESPALIER_ALGORITHM_*
 };
 
 /// Since the device was made.

@@ -67,7 +67,8 @@ void PlannedRun::noteSteps(uint32_t p) {
       continue;
     }
     Work work{step.name, (double)std::max<int64_t>(step.flops_per_row, 0),
-              (double)std::max<int64_t>(step.bytes_per_row, 0)};
+              (double)std::max<int64_t>(step.bytes_per_row, 0),
+              step.kind == ESPALIER_STEP_LAYER ? step.layer->algorithm : 0};
     if (work.flops == 0 && work.bytes == 0)
       work.bytes = bytesOf(entry, step);
     phase.work.push_back(work);

@@ -94,6 +94,7 @@ private:
   void checkTable();
   void checkOperands();
   void checkKind();
+  int64_t patchesBytes();
   void checkWorkspace();
   void checkConvolution(uint32_t image, uint32_t weight, uint32_t result);
   void checkPool(uint32_t image, uint32_t result);
@@ -480,30 +481,40 @@ void LayerValidator::checkKind() {
   }
 }
 
+/// Of the patches of ESPALIER_PATCHES_POINTS points of a convolution; 0 if
+/// there are none, or more than can be.
+int64_t LayerValidator::patchesBytes() {
+  bool isAdjoint = layer.kind == ESPALIER_LAYER_CONV2D_WEIGHT_ADJOINT;
+  bool isTranspose = layer.kind == ESPALIER_LAYER_CONV2D_TRANSPOSE;
+  const int64_t *weight = shape(isAdjoint ? 2 : 1);
+  int64_t bytes = (int64_t)dtypeSize(buffer(0).dtype);
+  bool fits = true;
+  for (int64_t factor : {isTranspose ? weight[0] / layer.groups : weight[1],
+                         weight[2], weight[3]})
+    fits &= !__builtin_mul_overflow(bytes, factor, &bytes);
+  if (!expect(fits && bytes < int64_t(1) << 40,
+              "its patches are more than can be addressed"))
+    return 0;
+  return alignUp(bytes) * ESPALIER_PATCHES_POINTS;
+}
+
 void LayerValidator::checkWorkspace() {
   bool isConvolution = layer.kind <= ESPALIER_LAYER_CONV2D_WEIGHT_ADJOINT;
   expect(layer.algorithm == ESPALIER_ALGORITHM_DIRECT ||
              (isConvolution && layer.algorithm == ESPALIER_ALGORITHM_PATCHES),
          "unknown algorithm %u", layer.algorithm);
-  int64_t needed = 0;
-  if (layer.algorithm == ESPALIER_ALGORITHM_PATCHES) {
-    bool isAdjoint = layer.kind == ESPALIER_LAYER_CONV2D_WEIGHT_ADJOINT;
-    const int64_t *weight = shape(isAdjoint ? 2 : 1);
-    const int64_t *result =
-        shape(layer.kind == ESPALIER_LAYER_CONV2D ? step.operand_count - 1
-              : layer.kind == ESPALIER_LAYER_CONV2D_TRANSPOSE ? 0
-                                                              : 1);
-    needed = (int64_t)dtypeSize(buffer(0).dtype);
-    bool fits = true;
-    for (int64_t factor :
-         {weight[1], weight[2], weight[3], result[2], result[3]})
-      fits &= !__builtin_mul_overflow(needed, factor, &needed);
-    expect(fits && needed < int64_t(1) << 50,
-           "its patches are more than can be addressed");
+  const int64_t needed = layer.workspace_bytes;
+  if (layer.algorithm == ESPALIER_ALGORITHM_DIRECT) {
+    expect(needed == 0, "a workspace of %lld bytes, expected 0",
+           (long long)needed);
+  } else {
+    const int64_t room = patchesBytes();
+    expect(
+        needed > 0 && room > 0 && needed % room == 0,
+        "a workspace of %lld bytes, expected a multiple of %lld, the patches "
+        "of %d points",
+        (long long)needed, (long long)room, ESPALIER_PATCHES_POINTS);
   }
-  expect(layer.workspace_bytes == needed,
-         "a workspace of %lld bytes, expected %lld",
-         (long long)layer.workspace_bytes, (long long)needed);
   // With a plan all that a layer works with is part of it.
   bool hasPlace = entry.plan && needed > 0;
   const int64_t place = layer.workspace_offset;

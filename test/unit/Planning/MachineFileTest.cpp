@@ -20,7 +20,7 @@ const std::string example = R"({
   "devices": [{
     "name": "gpu", "kind": "cuda", "memory": "12GiB",
     "flops_per_second": 2.5e12, "bytes_per_second": "200GB",
-    "launch_seconds": 5e-6
+    "launch_seconds": 5e-6, "algorithms": {"patches": 1.25, "fft": 3}
   }],
   "links": [{
     "from": "host", "to": "gpu", "bytes_per_second": 1e10,
@@ -54,6 +54,10 @@ TEST(MachineFile, Reads) {
   EXPECT_EQ(machine->device.flopsPerSecond, 2.5e12);
   EXPECT_EQ(machine->device.bytesPerSecond, 2e11);
   EXPECT_EQ(machine->device.launchSeconds, 5e-6);
+  EXPECT_EQ(machine->device.algorithmSpeeds.size(), 2u);
+  EXPECT_EQ(machine->device.speedOf("patches"), 1.25);
+  EXPECT_EQ(machine->device.speedOf("fft"), 3);
+  EXPECT_EQ(machine->device.speedOf("direct"), 1);
   EXPECT_EQ(machine->link.bytesPerSecond, 1e10);
   EXPECT_EQ(machine->link.latencySeconds, 1e-5);
   EXPECT_FALSE(machine->link.fullDuplex);
@@ -63,7 +67,8 @@ TEST(MachineFile, Reads) {
 TEST(MachineFile, ReadsBackWhatItWrites) {
   Machine machine;
   machine.name = "odd \"name\" \xc3\xa9";
-  machine.device = {"d", (int64_t(1) << 53) + 1, 1.0 / 3, 0.1, 5e-324, "sim"};
+  machine.device = {"d",   (int64_t(1) << 53) + 1,    1.0 / 3, 0.1, 5e-324,
+                    "sim", {{"b", 1.0 / 3}, {"a", 7}}};
   machine.link = {7e300, 1e-300, false};
   machine.hostMemoryBytes = INT64_MAX;
   std::string path = testing::TempDir() + "machine_file_test.json";
@@ -79,10 +84,32 @@ TEST(MachineFile, ReadsBackWhatItWrites) {
   EXPECT_EQ(back->device.flopsPerSecond, machine.device.flopsPerSecond);
   EXPECT_EQ(back->device.bytesPerSecond, machine.device.bytesPerSecond);
   EXPECT_EQ(back->device.launchSeconds, machine.device.launchSeconds);
+  EXPECT_EQ(back->device.speedOf("a"), 7);
+  EXPECT_EQ(back->device.speedOf("b"), 1.0 / 3);
   EXPECT_EQ(back->link.bytesPerSecond, machine.link.bytesPerSecond);
   EXPECT_EQ(back->link.latencySeconds, machine.link.latencySeconds);
   EXPECT_EQ(back->link.fullDuplex, machine.link.fullDuplex);
   EXPECT_EQ(back->hostMemoryBytes, machine.hostMemoryBytes);
+}
+
+TEST(Machine, AlgorithmsHaveSpeeds) {
+  Machine machine;
+  machine.device.flopsPerSecond = 100;
+  machine.device.bytesPerSecond = 10;
+  machine.device.launchSeconds = 1;
+  machine.device.algorithmSpeeds = {{"fast", 4}};
+  Operator op;
+  op.flops = 800;
+  op.bytes = 30;
+  Algorithm fast{"fast", 64, 0}, other{"other", 64, 0}, measured{"fast", 64, 7};
+  EXPECT_EQ(machine.secondsOf(op), 9);
+  EXPECT_EQ(machine.secondsOf(op, &other), 9);
+  // Traffic takes longer than a quarter of the arithmetic.
+  EXPECT_EQ(machine.secondsOf(op, &fast), 4);
+  EXPECT_EQ(machine.secondsOf(op, &measured), 7);
+  op.seconds = 10; // measured, without a workspace
+  EXPECT_EQ(machine.secondsOf(op, &other), 10);
+  EXPECT_EQ(machine.secondsOf(op, &fast), 2.5);
 }
 
 TEST(MachineFile, SaysWhatIsWrongAndWhere) {
@@ -100,6 +127,15 @@ TEST(MachineFile, SaysWhatIsWrongAndWhere) {
             "'devices[0].flops_per_second' is not above 0");
   EXPECT_EQ(problemWith("5e-6", "-1"),
             "'devices[0].launch_seconds' is below 0");
+  EXPECT_EQ(problemWith("{\"patches\": 1.25, \"fft\": 3}", "[1]"),
+            "'devices[0].algorithms' is [1], not an object with a number by "
+            "algorithm");
+  EXPECT_EQ(problemWith("1.25", "0"),
+            "'devices[0].algorithms' has 0 for 'patches', which is not a "
+            "number above 0");
+  EXPECT_EQ(problemWith("1.25", "\"fast\""),
+            "'devices[0].algorithms' has \"fast\" for 'patches', which is not "
+            "a number above 0");
   EXPECT_EQ(problemWith("\"200GB\"", "\"fast\""),
             "'devices[0].bytes_per_second' is \"fast\", not a rate such as "
             "1.2e10 or \"12GB\" (per second)");

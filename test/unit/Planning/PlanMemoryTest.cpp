@@ -387,4 +387,99 @@ TEST(SelectAlgorithms, TheFastestThatFits) {
   EXPECT_LT(count(smallest, 0), fastWithRoom);
 }
 
+/// x -> y -> z, y being copied to the host meanwhile: at the second operator
+/// [0, 100) is y's, from the third on nobody's.
+struct AlgorithmsOfAChain {
+  Graph graph;
+  Machine machine;
+  Plan plan;
+
+  AlgorithmsOfAChain() {
+    for (const char *name : {"x", "y", "z", "u", "v"})
+      graph.tensors.push_back({name, 100, TensorKind::temporary, -1, 0});
+    graph.tensors[0].kind = TensorKind::input;
+    graph.tensors[4].kind = TensorKind::output;
+    for (int i = 0; i < 4; ++i) {
+      Operator op;
+      op.name = "op" + std::to_string(i);
+      op.inputs = {i};
+      op.outputs = {i + 1};
+      op.flops = 1;
+      graph.operators.push_back(op);
+    }
+    graph.operators[3].algorithms = {
+        {"large", 96, 0}, {"small", 32, 0}, {"none", 0, 0}};
+    machine.device.flopsPerSecond = 1;
+    machine.link.bytesPerSecond = 100;
+    // x, y, z, u, v; y's copy starts behind op1.
+    plan.buffers = {{0, 100, 0, 0, 192, -1},
+                    {1, 100, 0, 2, 0, -1},
+                    {2, 100, 1, 3, 320, -1},
+                    {3, 100, 3, 4, 192, -1},
+                    {4, 100, 4, 4, 320, -1}};
+    auto compute = [&](int32_t op) {
+      Step step;
+      step.op = op;
+      step.inputs = {op};
+      step.outputs = {op + 1};
+      plan.steps.push_back(step);
+    };
+    compute(0);
+    compute(1);
+    Step copy;
+    copy.kind = Step::Kind::offload;
+    copy.inputs = {1};
+    plan.steps.push_back(copy);
+    compute(2);
+    compute(3);
+    plan.steps.back().algorithm = 2;
+    plan.arenaBytes = 420;
+    plan.hostBytes = 100;
+  }
+
+  AlgorithmChoice choose(int64_t budget) {
+    std::vector<AlgorithmChoice> choices =
+        selectAlgorithms(graph, machine, plan, budget, 1);
+    EXPECT_EQ(choices.size(), 1u);
+    EXPECT_EQ(problemOf(graph, plan, budget), "");
+    return choices.front();
+  }
+};
+
+TEST(SelectAlgorithms, NothingForNothing) {
+  // Nothing is known of their speeds.
+  AlgorithmsOfAChain chain;
+  AlgorithmChoice choice = chain.choose(1000);
+  EXPECT_EQ(choice.algorithm, 2);
+  EXPECT_EQ(choice.runnerUp, 0);
+  EXPECT_EQ(chain.plan.steps.back().workspaceBytes, 0);
+  EXPECT_EQ(chain.plan.steps.back().workspaceOffset, -1);
+  EXPECT_EQ(chain.plan.arenaBytes, 420);
+}
+
+TEST(SelectAlgorithms, AsLowAsThereIsRoom) {
+  AlgorithmsOfAChain chain;
+  chain.machine.device.algorithmSpeeds = {{"large", 2}, {"small", 2}};
+  // The largest gap is behind everything, and the arena need not grow.
+  AlgorithmChoice choice = chain.choose(1000);
+  EXPECT_EQ(choice.freeBytes, 580);
+  EXPECT_EQ(choice.algorithm, 0);
+  EXPECT_EQ(choice.runnerUp, 1);
+  EXPECT_EQ(choice.fastestThatDoesNotFit, -1);
+  EXPECT_EQ(chain.plan.steps.back().workspaceOffset, 0);
+  EXPECT_EQ(chain.plan.arenaBytes, 420);
+}
+
+TEST(SelectAlgorithms, NotWhereACopyStillReads) {
+  AlgorithmsOfAChain chain;
+  chain.machine.device.algorithmSpeeds = {{"large", 2}, {"small", 2}};
+  // y's copy takes 5 seconds, the operator beside it one.
+  chain.machine.link.bytesPerSecond = 20;
+  EXPECT_EQ(chain.choose(420).algorithm, 1);
+  EXPECT_EQ(chain.plan.steps.back().workspaceOffset, 100);
+  EXPECT_EQ(chain.choose(1000).algorithm, 0);
+  EXPECT_EQ(chain.plan.steps.back().workspaceOffset, 420);
+  EXPECT_EQ(chain.plan.arenaBytes, 516);
+}
+
 } // namespace

@@ -13,6 +13,7 @@
 #include "Windows.h"
 
 #include "espalier/Dialect/NN/IR/NN.h"
+#include "espalier/abi.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -20,6 +21,12 @@
 
 using namespace mlir;
 using namespace espalier::nn;
+
+static_assert(static_cast<int>(AlgorithmKind::direct) ==
+                      ESPALIER_ALGORITHM_DIRECT &&
+                  static_cast<int>(AlgorithmKind::patches) ==
+                      ESPALIER_ALGORITHM_PATCHES,
+              "models have the numbers of the runtime's algorithms");
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
@@ -93,6 +100,54 @@ Cuts Conv2dOp::getCuts() {
 Cuts Conv2dTransposeOp::getCuts() { return cut({Cut::rows, Cut::whole}); }
 Cuts Conv2dWeightAdjointOp::getCuts() {
   return cut({Cut::rows, Cut::rows}, Cut::sum);
+}
+
+/// Of a convolution whose `made` images have `madeChannels` in a group, each a
+/// sum over patches of `readChannels` and a window of `weight`'s extents.
+static SmallVector<Algorithm> convolutionAlgorithms(int64_t madeChannels,
+                                                    int64_t readChannels,
+                                                    RankedTensorType weight,
+                                                    RankedTensorType made) {
+  if (!weight.hasStaticShape() || !made.hasStaticShape())
+    return {};
+  int64_t elements = readChannels * weight.getDimSize(2) * weight.getDimSize(3);
+  int64_t points = made.getDimSize(0) * made.getDimSize(2) * made.getDimSize(3);
+  // Patches that are gathered once anyway need not be kept.
+  if (elements == 0 || points == 0 || madeChannels <= ESPALIER_PATCHES_CHANNELS)
+    return {};
+  constexpr int64_t kPoints = ESPALIER_PATCHES_POINTS;
+  int64_t pointBytes = llvm::alignTo(
+      elements * llvm::divideCeil(made.getElementTypeBitWidth(), 8), 64);
+  // More points than these at a time make it no faster (docs/performance.md);
+  // with fewer, threads have less to share.
+  int64_t many = std::min<int64_t>(4 * kPoints, llvm::alignTo(points, kPoints));
+  SmallVector<Algorithm> algorithms;
+  if (many > kPoints)
+    algorithms.push_back({AlgorithmKind::patches, pointBytes * many});
+  algorithms.push_back({AlgorithmKind::patches, pointBytes * kPoints});
+  algorithms.push_back({AlgorithmKind::direct, 0});
+  return algorithms;
+}
+
+SmallVector<Algorithm> Conv2dOp::getAlgorithms() {
+  RankedTensorType weight = typeOf(getWeight());
+  return convolutionAlgorithms(
+      weight.getDimSize(0) / static_cast<int64_t>(getGroups()),
+      weight.getDimSize(1), weight, typeOf(getResult()));
+}
+SmallVector<Algorithm> Conv2dTransposeOp::getAlgorithms() {
+  RankedTensorType weight = typeOf(getWeight());
+  return convolutionAlgorithms(weight.getDimSize(1),
+                               weight.getDimSize(0) /
+                                   static_cast<int64_t>(getGroups()),
+                               weight, typeOf(getResult()));
+}
+SmallVector<Algorithm> Conv2dWeightAdjointOp::getAlgorithms() {
+  // The patches are those of the convolution.
+  RankedTensorType weight = typeOf(getResult());
+  return convolutionAlgorithms(
+      weight.getDimSize(0) / static_cast<int64_t>(getGroups()),
+      weight.getDimSize(1), weight, typeOf(getAdjoint()));
 }
 
 bool Conv2dOp::isCheckpoint() { return true; }
@@ -464,6 +519,21 @@ void espalier::nn::registerLayerUpstreamOps(DialectRegistry &registry) {
 /// Whether `op` does the same to every element: one operator, or a group.
 static bool isElementwise(Operation *op) {
   return isa<ElementwiseOp>(op) || OpTrait::hasElementwiseMappableTraits(op);
+}
+
+StringRef espalier::nn::getName(AlgorithmKind kind) {
+  switch (kind) {
+  case AlgorithmKind::direct:
+    return "direct";
+  case AlgorithmKind::patches:
+    return "patches";
+  }
+  llvm_unreachable("unknown algorithm");
+}
+
+SmallVector<Algorithm> espalier::nn::getAlgorithms(Operation *op) {
+  auto layer = dyn_cast<LayerOpInterface>(op);
+  return layer ? layer.getAlgorithms() : SmallVector<Algorithm>();
 }
 
 bool espalier::nn::isCheckpoint(Operation *op) {

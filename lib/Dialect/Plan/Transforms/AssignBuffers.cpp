@@ -62,6 +62,35 @@ static void shareInPlace(NetworkGraph &network) {
   }
 }
 
+int64_t plan::assignHostOffsets(func::FuncOp function) {
+  Block &body = function.getBody().front();
+  llvm::DenseMap<Operation *, int64_t> numbers;
+  for (auto [number, op] : llvm::enumerate(body))
+    numbers[&op] = int64_t(number);
+  SmallVector<OffloadOp> offloads(body.getOps<OffloadOp>());
+  std::vector<planning::BufferInterval> intervals;
+  for (OffloadOp offload : offloads) {
+    int64_t last = numbers[offload];
+    for (Operation *user : offload->getUsers())
+      last = std::max(last, numbers[user]);
+    // What a result of the function is has its place there.
+    bool isResult =
+        llvm::is_contained(offload->getUsers(), body.getTerminator());
+    auto type = cast<HostType>(offload.getType()).getTensor();
+    int64_t bytes =
+        isResult ? 0
+                 : type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    intervals.push_back({numbers[offload], last + 1, bytes, 64});
+  }
+  planning::BufferAssignment assigned = planning::assignBuffers(intervals);
+  OpBuilder builder(function.getContext());
+  for (auto [offload, offset, interval] :
+       llvm::zip(offloads, assigned.offsets, intervals))
+    offload->setAttr(kOffsetsAttrName, builder.getDenseI64ArrayAttr(
+                                           {interval.size == 0 ? -1 : offset}));
+  return assigned.peak;
+}
+
 /// A second or so of search, where the fast packers are not good enough.
 static constexpr int64_t kSearchSteps = 1000000;
 
@@ -110,37 +139,6 @@ struct AssignBuffersPass
         << remark::metric("arena", network->plan.arenaBytes)
         << remark::metric("host", host)
         << remark::metric("buffers", network->plan.buffers.size());
-  }
-
-  /// What is offloaded lies in the host's pool until it is fetched last.
-  int64_t assignHostOffsets(func::FuncOp function) {
-    Block &body = function.getBody().front();
-    llvm::DenseMap<Operation *, int64_t> numbers;
-    for (auto [number, op] : llvm::enumerate(body))
-      numbers[&op] = int64_t(number);
-    SmallVector<OffloadOp> offloads(body.getOps<OffloadOp>());
-    std::vector<planning::BufferInterval> intervals;
-    for (OffloadOp offload : offloads) {
-      int64_t last = numbers[offload];
-      for (Operation *user : offload->getUsers())
-        last = std::max(last, numbers[user]);
-      // What a result of the function is has its place there.
-      bool isResult =
-          llvm::is_contained(offload->getUsers(), body.getTerminator());
-      auto type = cast<HostType>(offload.getType()).getTensor();
-      int64_t bytes =
-          isResult ? 0
-                   : type.getNumElements() * type.getElementTypeBitWidth() / 8;
-      intervals.push_back({numbers[offload], last + 1, bytes, 64});
-    }
-    planning::BufferAssignment assigned = planning::assignBuffers(intervals);
-    OpBuilder builder(function.getContext());
-    for (auto [offload, offset, interval] :
-         llvm::zip(offloads, assigned.offsets, intervals))
-      offload->setAttr(
-          kOffsetsAttrName,
-          builder.getDenseI64ArrayAttr({interval.size == 0 ? -1 : offset}));
-    return assigned.peak;
   }
 };
 } // namespace

@@ -34,5 +34,8 @@ FailureOr<planning::PlanFile> plan::exportPlan(func::FuncOp function) {
       planning::simulate(file.graph, file.plan, planning::Machine()).hostBytes;
   file.budgetBytes = memory.getBudget();
   file.machine = memory.getMachine().str();
+  if (auto notes = function->getAttrOfType<ArrayAttr>(kNotesAttrName))
+    for (StringAttr note : notes.getAsRange<StringAttr>())
+      file.notes.push_back(note.str());
   return file;
 }

@@ -300,8 +300,12 @@ private:
     if (op.getNumResults() == 0)
       return op.emitOpError("cannot be planned: it has no result");
     planning::Step step;
-    for (Value operand : op.getOperands())
+    for (Value operand : op.getOperands()) {
+      if (!bufferOf.contains(storageOf(operand)))
+        return op.emitOpError("cannot be planned: it reads what is in the "
+                              "host's memory");
       step.inputs.push_back(use(operand));
+    }
     auto number = op.getAttrOfType<IntegerAttr>(kOperatorAttrName);
     auto [known, isNew] = operatorOf.try_emplace(
         number ? number.getInt() : -1 - int64_t(graph().operators.size()),
@@ -317,17 +321,26 @@ private:
     for (auto [number, target] : llvm::enumerate(described.updates))
       if (target >= 0)
         shareUpdated(op, step, number, target);
-    if (auto algorithm = op.getAttrOfType<IntegerAttr>(kAlgorithmAttrName))
-      step.algorithm = int32_t(algorithm.getInt());
+    readAlgorithm(op, step);
+    readOffsets(op, step.outputs);
+    readInPlace(op, step);
+    plan().steps.push_back(std::move(step));
+    return success();
+  }
+
+  /// An operator that says nothing else is computed without a workspace.
+  void readAlgorithm(Operation &op, planning::Step &step) {
+    const planning::Operator &described = graph().operators[step.op];
+    auto name = op.getAttrOfType<StringAttr>(kAlgorithmAttrName);
     if (auto workspace =
             op.getAttrOfType<DenseI64ArrayAttr>(kWorkspaceAttrName)) {
       step.workspaceBytes = workspace[0];
       step.workspaceOffset = workspace[1];
     }
-    readOffsets(op, step.outputs);
-    readInPlace(op, step);
-    plan().steps.push_back(std::move(step));
-    return success();
+    for (auto [number, algorithm] : llvm::enumerate(described.algorithms))
+      if (algorithm.workspaceBytes == step.workspaceBytes &&
+          (!name || name.getValue() == algorithm.name))
+        step.algorithm = int32_t(number);
   }
 
   /// A result that lies where an operand did has taken over its memory.
@@ -365,6 +378,9 @@ private:
     described.flops = double(nn::getTotalFlops(&op));
     described.bytes = double(nn::getTotalBytes(&op));
     described.checkpoint = nn::isCheckpoint(&op);
+    for (const nn::Algorithm &algorithm : nn::getAlgorithms(&op))
+      described.algorithms.push_back(
+          {nn::getName(algorithm.kind).str(), algorithm.workspaceBytes});
     described.separable = describeRows(op, described);
     described.inPlace = inPlaceOf(op);
     auto updates = updatesOf.find(&op);
@@ -737,13 +753,18 @@ private:
       clone->setAttr(kOperatorAttrName, builder.getI64IntegerAttr(step.op));
     if (int64_t again = runs[step.op]++)
       clone->setAttr(kAgainAttrName, builder.getI64IntegerAttr(again));
-    if (network.graph.operators[step.op].algorithms.size() > 1)
-      clone->setAttr(kAlgorithmAttrName,
-                     builder.getI64IntegerAttr(step.algorithm));
-    if (step.workspaceBytes > 0)
+    // Whatever the first run of the operator uses.
+    clone->removeAttr(kAlgorithmAttrName);
+    clone->removeAttr(kWorkspaceAttrName);
+    if (step.workspaceBytes > 0) {
+      const planning::Operator &described = network.graph.operators[step.op];
+      clone->setAttr(
+          kAlgorithmAttrName,
+          builder.getStringAttr(described.algorithms[step.algorithm].name));
       clone->setAttr(kWorkspaceAttrName,
                      builder.getDenseI64ArrayAttr(
                          {step.workspaceBytes, step.workspaceOffset}));
+    }
     for (auto [buffer, value] : llvm::zip(step.outputs, clone->getResults()))
       define(buffer, value);
   }

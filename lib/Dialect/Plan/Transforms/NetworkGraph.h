@@ -67,6 +67,10 @@ private:
   llvm::DenseMap<mlir::Value, planning::TensorId> tensorOf;
 };
 
+/// What is offloaded lies in the host's pool until it is fetched last: gives
+/// each offload its place there, and returns the pool's bytes.
+int64_t assignHostOffsets(mlir::func::FuncOp function);
+
 /// The value whose memory `value` names: itself, if that is its own.
 mlir::Value storageOf(mlir::Value value);
 

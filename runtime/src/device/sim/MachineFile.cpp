@@ -12,6 +12,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 namespace espalier {
 
@@ -42,6 +43,7 @@ private:
                 bool isRequired) const;
   double size(const json &value, const std::string &where) const;
   int64_t bytes(const json &object, const char *where, const char *key) const;
+  void readSpeeds(const json &device, Machine &machine) const;
 
   const std::string &path;
   json root;
@@ -112,6 +114,24 @@ int64_t MachineReader::bytes(const json &object, const char *where,
   return (int64_t)std::nearbyint(size(*found, format("%s of %s", key, where)));
 }
 
+/// Of algorithms that are not listed nothing is known.
+void MachineReader::readSpeeds(const json &device, Machine &machine) const {
+  static const char *const names[] = {"direct", "patches"};
+  auto speeds = device.find("algorithms");
+  if (speeds == device.end())
+    return;
+  if (!speeds->is_object())
+    wrong("algorithms of the device is not an object");
+  for (size_t a = 0; a < std::size(names); ++a) {
+    if (!speeds->contains(names[a]))
+      continue;
+    double speed = number(*speeds, "the algorithms", names[a], true);
+    if (speed == 0)
+      wrong(format("%s of the algorithms is 0", names[a]));
+    machine.algorithmSpeeds[a] = speed;
+  }
+}
+
 Machine MachineReader::read() {
   if (!root.is_object())
     wrong("it is no object");
@@ -126,6 +146,7 @@ Machine MachineReader::read() {
   machine.bytesPerSecond =
       number(device, "the device", "bytes_per_second", true);
   machine.launchSeconds = number(device, "the device", "launch_seconds", false);
+  readSpeeds(device, machine);
   machine.linkBytesPerSecond =
       number(link, "the link", "bytes_per_second", true);
   machine.linkLatencySeconds =

@@ -12,7 +12,8 @@
 //     "name": "an example",
 //     "devices": [{
 //       "name": "gpu", "memory": "12GiB", "flops_per_second": 2.8e12,
-//       "bytes_per_second": "200GB", "launch_seconds": 5e-6
+//       "bytes_per_second": "200GB", "launch_seconds": 5e-6,
+//       "algorithms": {"patches": 1.5}
 //     }],
 //     "links": [{
 //       "from": "host", "to": "gpu", "bytes_per_second": "10GB",
@@ -38,6 +39,8 @@ struct Machine {
   /// Of the device's own memory.
   double bytesPerSecond = 0;
   double launchSeconds = 0;
+  /// By ESPALIER_ALGORITHM_*: how much faster than DIRECT it is.
+  double algorithmSpeeds[2] = {1, 1};
   double linkBytesPerSecond = 0;
   double linkLatencySeconds = 0;
   bool fullDuplex = true;

@@ -140,8 +140,10 @@ void SimDevice::copy(Lane lane, const char *name, char *to, const char *from,
 double SimDevice::secondsOf(const Work &work) const {
   if (work.flops == 0 && work.bytes == 0)
     return 0;
-  double arithmetic =
-      machine.flopsPerSecond > 0 ? work.flops / machine.flopsPerSecond : 0;
+  double arithmetic = machine.flopsPerSecond > 0
+                          ? work.flops / machine.flopsPerSecond /
+                                machine.algorithmSpeeds[work.algorithm]
+                          : 0;
   double traffic =
       machine.bytesPerSecond > 0 ? work.bytes / machine.bytesPerSecond : 0;
   return machine.launchSeconds + std::max(arithmetic, traffic);

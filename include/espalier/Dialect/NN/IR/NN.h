@@ -121,6 +121,24 @@ struct Cuts {
   bool areThere() const { return !results.empty(); }
 };
 
+/// How the runtime's library computes a convolution; numbered as in
+/// espalier/abi.h. Both give the same bits.
+enum class AlgorithmKind {
+  /// Patches of images are gathered where they are read, several times, if a
+  /// result has many channels.
+  direct,
+  /// They are gathered once, into a workspace for those of some points at a
+  /// time.
+  patches,
+};
+/// As `plan.algorithm` and machine files have it.
+llvm::StringRef getName(AlgorithmKind kind);
+
+struct Algorithm {
+  AlgorithmKind kind = AlgorithmKind::direct;
+  int64_t workspaceBytes = 0;
+};
+
 namespace detail {
 /// Bytes of one row of the operands and results that are batched, or of all
 /// of them where none is.
@@ -165,6 +183,7 @@ bool isTotal(mlir::Operation *op);
 /// The latter take over the memory of any operand of the result's type.
 bool isCheckpoint(mlir::Operation *op);
 Cuts getCuts(mlir::Operation *op);
+llvm::SmallVector<Algorithm> getAlgorithms(mlir::Operation *op);
 llvm::SmallVector<unsigned> getInPlaceOperands(mlir::Operation *op,
                                                unsigned result);
 /// What the only result of `op` is another shape of; null if nothing.

@@ -133,6 +133,12 @@ def LayerOpInterface : OpInterface<"LayerOpInterface"> {
       }],
       "::espalier::nn::Cuts", "getCuts", (ins), "", "return {};">,
     InterfaceMethod<[{
+        The ways to compute it that need different workspaces, largest first, of
+        which the last needs none; none if there is only that.
+      }],
+      "::llvm::SmallVector<::espalier::nn::Algorithm>", "getAlgorithms", (ins),
+      "", "return {};">,
+    InterfaceMethod<[{
         Adapts a copy of the operator, whose operands and results have `rows`
         rows now, to that; `cloneForRows` of NN.h asks for it.
       }],

@@ -45,7 +45,8 @@ defvar ConvolutionAttributes = (ins
 
 def NN_Conv2dOp : NN_LayerOp<"conv2d", [InferTypeOpAdaptor,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
-    DeclareOpInterfaceMethods<LayerOpInterface, ["getLayer", "getCuts", "isCheckpoint"]>]> {
+    DeclareOpInterfaceMethods<LayerOpInterface,
+        ["getLayer", "getCuts", "isCheckpoint", "getAlgorithms"]>]> {
   let summary = "Convolution of images with a weight.";
   let description = [{
     With strides s, dilations d and padding p (of which `padding` has top, left,
@@ -85,7 +86,8 @@ def NN_Conv2dOp : NN_LayerOp<"conv2d", [InferTypeOpAdaptor,
 
 def NN_Conv2dTransposeOp : NN_LayerOp<"conv2d_transpose", [
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
-    DeclareOpInterfaceMethods<LayerOpInterface, ["getLayer", "getCuts", "isCheckpoint"]>]> {
+    DeclareOpInterfaceMethods<LayerOpInterface,
+        ["getLayer", "getCuts", "isCheckpoint", "getAlgorithms"]>]> {
   let summary = "The adjoint of a convolution's input.";
   let description = [{
     As a linear function of x a convolution is a matrix, and this is its
@@ -122,7 +124,8 @@ def NN_Conv2dTransposeOp : NN_LayerOp<"conv2d_transpose", [
 
 def NN_Conv2dWeightAdjointOp : NN_LayerOp<"conv2d_weight_adjoint", [
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
-    DeclareOpInterfaceMethods<LayerOpInterface, ["getLayer", "getCuts", "isCheckpoint"]>]> {
+    DeclareOpInterfaceMethods<LayerOpInterface,
+        ["getLayer", "getCuts", "isCheckpoint", "getAlgorithms"]>]> {
   let summary = "The adjoint of a convolution's weight.";
   let description = [{
     With d the adjoint of the convolution's result,

@@ -37,6 +37,7 @@ constexpr llvm::StringLiteral kAgainAttrName = "plan.again";
 constexpr llvm::StringLiteral kAlgorithmAttrName = "plan.algorithm";
 constexpr llvm::StringLiteral kWorkspaceAttrName = "plan.workspace";
 constexpr llvm::StringLiteral kMemoryAttrName = "plan.memory";
+constexpr llvm::StringLiteral kNotesAttrName = "plan.notes";
 
 /// The input of a network that `op` takes some rows of, if that is all that
 /// anybody does to it: such an input stays on the host, and the rows are

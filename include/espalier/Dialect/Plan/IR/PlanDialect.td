@@ -36,14 +36,17 @@ def Plan_Dialect : Dialect {
     * `plan.again`: which run of the operator it is, from 1 on, where it was
       recomputed, so that nothing merges it with the first; all runs of an
       operator have one number, `plan.operator`;
-    * `plan.algorithm` and `plan.workspace` (bytes and offset): how a
-      convolution is computed.
+    * `plan.algorithm`: the way in which a convolution is computed, by the name
+      of one that it has (`LayerOpInterface`), and `plan.workspace`, the bytes
+      that this needs, and their offset. Without them it needs none.
 
     On arguments, `plan.offset`: where it is on the device throughout; without
-    it it is in the host's memory. On the function, `plan.memory` (`#plan.memory`).
+    it it is in the host's memory. On the function, `plan.memory` (`#plan.memory`),
+    and `plan.notes`, lines for people, which plan files have too.
   }];
   let cppNamespace = "::espalier::plan";
   let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
 }
 

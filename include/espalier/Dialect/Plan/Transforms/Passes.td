@@ -257,4 +257,48 @@ def PlanOffloadPass : Pass<"plan-offload", "::mlir::func::FuncOp"> {
   let dependentDialects = SplittingDialects;
 }
 
+def SelectConvAlgorithmsPass : Pass<"select-conv-algorithms", "::mlir::func::FuncOp"> {
+  let summary = "Lets convolutions use what memory is free for workspaces.";
+  let description = [{
+    Each convolution, and each of its adjoints, is computed by the fastest of its
+    algorithms (`LayerOpInterface`) whose workspace fits what is free in the
+    arena at its step, up to the budget (espalier/Planning/SelectAlgorithms.h,
+    after Wang et al., "SuperNeurons", PPoPP 2018, section 3.5). How much faster
+    than without a workspace an algorithm is, the machine's file says
+    (`algorithms`); one that it does not list is not used. Memory that is still
+    copied to the host is not free.
+
+    Needs: a layered network that `assign-buffers` has run on, and a machine.
+    Other functions are left alone.
+    Guarantees: a `plan.algorithm` and a `plan.workspace` where a workspace is
+    used, and `plan.memory` with the bytes of the arena, which stay within the
+    budget, or, without one, within the machine's memory. Nothing else changes;
+    the algorithms of the runtime compute the same bits.
+    Limits: no tensor is moved to make room.
+    Reports: for each step that has a choice remark `selected` in category
+    `select-conv-algorithms`, with the algorithm, its workspace, the bytes that
+    are free, the runner-up, and the fastest, if that is too large; the same as
+    lines of `plan.notes`.
+
+    ```mlir
+    func.func @f(%x: tensor<1x8x16x16xf32> {nn.input = "x", plan.offset = 0 : i64},
+                 %w: tensor<100x8x3x3xf32> {nn.param = "w", plan.offset = 8192 : i64})
+        -> (tensor<1x100x14x14xf32> {nn.output = "y"})
+        attributes {plan.memory = #plan.memory<device 115392, host 0, budget 200000, machine "local-cpu-builtin">} {
+      %0 = nn.conv2d %x, %w {plan.offsets = array<i64: 36992>} : tensor<1x8x16x16xf32>, tensor<100x8x3x3xf32>
+      return %0 : tensor<1x100x14x14xf32>
+    }
+    ```
+    becomes, with a machine on which `patches` are faster,
+    ```mlir
+    %0 = nn.conv2d %arg0, %arg1 {plan.algorithm = "patches", plan.offsets = array<i64: 36992>, plan.workspace = array<i64: 61440, 115392>} : tensor<1x8x16x16xf32>, tensor<100x8x3x3xf32>
+    ```
+  }];
+  let options = [
+    Option<"machine", "machine", "std::string", "\"\"",
+           "File that describes the device (docs/machines)">,
+  ];
+  let dependentDialects = ["::espalier::plan::PlanDialect"];
+}
+
 #endif // ESPALIER_DIALECT_PLAN_TRANSFORMS_PASSES

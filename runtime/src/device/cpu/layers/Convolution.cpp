@@ -5,18 +5,23 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All of them are matrix products with a matrix of patches (Gather.h): of a
-// whole batch at a time where patches are packed straight from the images
-// (DIRECT), of an image and a group at a time where they are copied to the
-// workspace first (PATCHES).
+// All of them are matrix products with a matrix of patches (Gather.h). A
+// product is cut into tiles, and a tile packs the patches that it reads: where
+// a result has many channels, and so many tiles above each other, each patch is
+// gathered several times (DIRECT). With a workspace the patches of some points
+// at a time are gathered once, and packed there for all tiles (PATCHES). Sums
+// are the same in both, in the same order, so that their bits are.
 //
 //===----------------------------------------------------------------------===//
+#include "device/cpu/PanelKernels.h"
 #include "device/cpu/ThreadPool.h"
 #include "device/cpu/layers/Builtin.h"
 #include "device/cpu/layers/ConvolutionShape.h"
 #include "device/cpu/layers/Gather.h"
+#include "memory/Arena.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace espalier {
 
@@ -69,89 +74,145 @@ Gather resultsAt(const Shape &shape, int64_t remainderY, int64_t remainderX) {
   return gather;
 }
 
+/// Of the patches of a point, `depth` elements, in a workspace.
+template <typename T> int64_t pointBytes(int64_t depth) {
+  return alignUp(depth * (int64_t)sizeof(T));
+}
+
+/// How many points' patches of `depth` elements the workspace of `layer` has
+/// room for; 0: it has none.
+template <typename T>
+int64_t pointsOfWorkspace(const espalier_layer &layer, int64_t depth) {
+  if (layer.algorithm != ESPALIER_ALGORITHM_PATCHES || depth == 0)
+    return 0;
+  return layer.workspace_bytes / pointBytes<T>(depth) /
+         ESPALIER_PATCHES_POINTS * ESPALIER_PATCHES_POINTS;
+}
+static_assert(ESPALIER_PATCHES_CHANNELS == TiledProduct<float>::kMaxRows,
+              "where patches are gathered several times");
+static_assert(ESPALIER_PATCHES_POINTS % TiledProduct<float>::kDepth == 0 &&
+                  ESPALIER_PATCHES_POINTS % TiledProduct<double>::kDepth == 0,
+              "sums over points are cut where their pieces end");
+
 //===----------------------------------------------------------------------===//
-// Forward
+// Products of weights and patches
 //===----------------------------------------------------------------------===//
+
+/// B is the matrix of patches: a column for each point of all images, and
+/// depths of (channel, tap).
+template <typename T> class PatchColumns : public TiledProduct<T>::Operands {
+public:
+  /// What is read; `images` has `groupStride` elements for a group of an image.
+  PatchColumns(const Gather &gather, const T *images, int64_t groupStride)
+      : gather(gather), images(images), groupStride(groupStride) {}
+
+  /// For `rows` rows of A of each group; `roomPoints` points at a time are
+  /// packed in the workspace, or, if it is 0, all where they are read.
+  void run(int64_t groups, int64_t rows, int64_t points, int64_t roomPoints,
+           const LayerCall &call) {
+    if (roomPoints == 0) {
+      TiledProduct<T>::run({groups, rows, points, gather.depth()}, *this,
+                           call.scratch, call.pool);
+      return;
+    }
+    packed = reinterpret_cast<T *>(call.workspace);
+    for (group = 0; group < groups; ++group)
+      for (first = 0; first < points; first += roomPoints) {
+        const int64_t size = std::min(roomPoints, points - first);
+        pack(size, call.pool);
+        TiledProduct<T>::run({1, rows, size, gather.depth()}, *this,
+                             call.scratch, call.pool);
+      }
+  }
+
+  void packB(int64_t batch, Extent columns, Extent depths, int64_t width,
+             T *panels) const final {
+    gather.packPoints(images + groupOf(batch) * groupStride, columns, depths,
+                      width, panels);
+  }
+  typename TiledProduct<T>::Panels panelsOfB(int64_t batch, Extent columns,
+                                             Extent depths, int64_t width,
+                                             T *room) const final {
+    if (!packed)
+      return TiledProduct<T>::Operands::panelsOfB(batch, columns, depths, width,
+                                                  room);
+    return {packed + columns.begin * gather.depth() + depths.begin * width,
+            gather.depth() * width};
+  }
+
+protected:
+  int64_t groupOf(int64_t batch) const { return group + batch; }
+  /// The point of a column.
+  int64_t pointOf(int64_t column) const { return first + column; }
+
+  const Gather &gather;
+
+private:
+  /// All depths of `size` points.
+  void pack(int64_t size, ThreadPool *pool) const {
+    constexpr int64_t kPoints = 64;
+    forEachIndex(
+        pool, (size + kPoints - 1) / kPoints, [&](unsigned, int64_t part) {
+          const int64_t begin = part * kPoints;
+          gather.packPoints(images + group * groupStride,
+                            {first + begin, std::min(kPoints, size - begin)},
+                            {0, gather.depth()}, TiledProduct<T>::panelWidth(),
+                            packed + begin * gather.depth());
+        });
+  }
+
+  const T *images;
+  int64_t groupStride;
+  T *packed = nullptr;
+  int64_t group = 0, first = 0;
+};
 
 template <typename T> class Convolution final : public LayerKernel {
 public:
   Convolution(const LayerProblem &problem, unsigned threads)
       : shape(problem), gather(patchesOf(shape)),
         hasBias(problem.operands.size() == 4),
-        copies(problem.layer.algorithm == ESPALIER_ALGORITHM_PATCHES),
+        roomPoints(pointsOfWorkspace<T>(problem.layer, gather.depth())),
         scratch(TiledProduct<T>::scratchBytes(threads)) {}
 
   int64_t scratchBytes() const override { return scratch; }
 
   void run(const LayerCall &call) const override {
-    Product product(*this, call);
-    if (!copies) {
-      TiledProduct<T>::run({shape.groups, shape.resultChannels,
-                            shape.images * shape.resultArea(), shape.taps()},
-                           product, call.scratch, call.pool);
-      return;
-    }
-    product.patches = reinterpret_cast<T *>(call.workspace);
-    for (product.image = 0; product.image < shape.images; ++product.image)
-      for (product.group = 0; product.group < shape.groups; ++product.group) {
-        const T *image = product.imagesOf(product.group) +
-                         product.image * gather.imageStride;
-        forEachIndex(call.pool, shape.taps(), [&](unsigned, int64_t d) {
-          gather.copyRow(image, d, product.patches + d * shape.resultArea());
-        });
-        TiledProduct<T>::run(
-            {1, shape.resultChannels, shape.resultArea(), shape.taps()},
-            product, call.scratch, call.pool);
-      }
+    Product(*this, call)
+        .run(shape.groups, shape.resultChannels,
+             shape.images * shape.resultArea(), roomPoints, call);
   }
 
 private:
   /// weight (result channels x taps) * patches (taps x points).
-  struct Product final : TiledProduct<T>::Operands {
-    const Convolution &of;
-    const T *images, *weight, *bias;
-    T *out;
-    /// The copied patches of one group of one image; null if it is a product
-    /// for all.
-    T *patches = nullptr;
-    int64_t image = 0, group = 0;
-
+  class Product final : public PatchColumns<T> {
+  public:
     Product(const Convolution &of, const LayerCall &call)
-        : of(of), images(operandOf<T>(call, 0)), weight(operandOf<T>(call, 1)),
+        : PatchColumns<T>(of.gather, operandOf<T>(call, 0),
+                          of.shape.imageChannels * of.shape.imageArea()),
+          shape(of.shape), weight(operandOf<T>(call, 1)),
           bias(of.hasBias ? operandOf<T>(call, 2) : nullptr),
           out(operandOf<T>(call, of.hasBias ? 3 : 2)) {}
 
-    const T *imagesOf(int64_t g) const {
-      return images + g * of.shape.imageChannels * of.shape.imageArea();
-    }
     void packA(int64_t batch, Extent rows, Extent depths, int64_t width,
                T *panels) const override {
-      const int64_t taps = of.shape.taps();
+      const int64_t taps = shape.taps();
       StridedMatrix<T>{
-          weight + (group + batch) * of.shape.resultChannels * taps, taps, 1}
+          weight + this->groupOf(batch) * shape.resultChannels * taps, taps, 1}
           .pack(rows, depths, width, panels);
-    }
-    void packB(int64_t batch, Extent columns, Extent depths, int64_t width,
-               T *panels) const override {
-      if (patches)
-        StridedMatrix<T>{patches, 1, of.shape.resultArea()}.pack(
-            columns, depths, width, panels);
-      else
-        of.gather.packPoints(imagesOf(batch), columns, depths, width, panels);
     }
     void store(int64_t batch, Extent rows, Extent columns, const T *tile,
                int64_t stride) const override {
-      const Shape &shape = of.shape;
       const int64_t area = shape.resultArea();
       const int64_t channels = shape.groups * shape.resultChannels;
       for (int64_t r = 0; r < rows.size; ++r) {
         const int64_t channel =
-            (group + batch) * shape.resultChannels + rows.begin + r;
+            this->groupOf(batch) * shape.resultChannels + rows.begin + r;
         const T more = bias ? bias[channel] : T(0);
         // Columns of one image lie one after another.
         for (int64_t c = 0; c < columns.size;) {
-          const int64_t n = image + (columns.begin + c) / area;
-          const int64_t point = (columns.begin + c) % area;
+          const int64_t at = this->pointOf(columns.begin + c);
+          const int64_t n = at / area, point = at % area;
           const int64_t count = std::min(area - point, columns.size - c);
           const T *from = tile + r * stride + c;
           T *to = out + (n * channels + channel) * area + point;
@@ -161,39 +222,39 @@ private:
         }
       }
     }
+
+  private:
+    const Shape &shape;
+    const T *weight, *bias;
+    T *out;
   };
 
   Shape shape;
   Gather gather;
-  bool hasBias, copies;
+  bool hasBias;
+  int64_t roomPoints;
   int64_t scratch;
 };
-
-//===----------------------------------------------------------------------===//
-// The adjoint of the input
-//===----------------------------------------------------------------------===//
 
 template <typename T> class ConvolutionTranspose final : public LayerKernel {
 public:
   ConvolutionTranspose(const LayerProblem &problem, unsigned threads)
-      : shape(problem), patches(patchesOf(shape)),
-        copies(problem.layer.algorithm == ESPALIER_ALGORITHM_PATCHES),
-        scratch(TiledProduct<T>::scratchBytes(threads)) {
+      : shape(problem), scratch(TiledProduct<T>::scratchBytes(threads)) {
     for (int64_t y = 0; y < shape.strides[0] && y < shape.height; ++y)
-      for (int64_t x = 0; x < shape.strides[1] && x < shape.width; ++x)
-        phases.push_back({y, x, resultsAt(shape, y, x)});
+      for (int64_t x = 0; x < shape.strides[1] && x < shape.width; ++x) {
+        Gather gather = resultsAt(shape, y, x);
+        int64_t room = pointsOfWorkspace<T>(problem.layer, gather.depth());
+        phases.push_back({y, x, std::move(gather), room});
+      }
   }
 
   int64_t scratchBytes() const override { return scratch; }
 
   void run(const LayerCall &call) const override {
-    if (copies)
-      return runByPatches(call);
     for (const Phase &phase : phases)
-      TiledProduct<T>::run(
-          {shape.groups, shape.imageChannels,
-           shape.images * phase.gather.gridArea(), phase.gather.depth()},
-          PhaseProduct(*this, phase, call), call.scratch, call.pool);
+      Product(*this, phase, call)
+          .run(shape.groups, shape.imageChannels,
+               shape.images * phase.gather.gridArea(), phase.roomPoints, call);
   }
 
 private:
@@ -201,24 +262,24 @@ private:
   struct Phase {
     int64_t y, x;
     Gather gather;
+    int64_t roomPoints;
   };
 
   /// For the points of a phase: weight^T (image channels x results) * results
   /// that meet them.
-  struct PhaseProduct final : TiledProduct<T>::Operands {
-    const Shape &shape;
-    const Phase &phase;
-    const T *d, *weight;
-    T *out;
-
-    PhaseProduct(const ConvolutionTranspose &of, const Phase &phase,
-                 const LayerCall &call)
-        : shape(of.shape), phase(phase), d(operandOf<T>(call, 0)),
-          weight(operandOf<T>(call, 1)), out(operandOf<T>(call, 2)) {}
+  class Product final : public PatchColumns<T> {
+  public:
+    Product(const ConvolutionTranspose &of, const Phase &phase,
+            const LayerCall &call)
+        : PatchColumns<T>(phase.gather, operandOf<T>(call, 0),
+                          of.shape.resultChannels * of.shape.resultArea()),
+          shape(of.shape), phase(phase), weight(operandOf<T>(call, 1)),
+          out(operandOf<T>(call, 2)) {}
 
     void packA(int64_t batch, Extent rows, Extent depths, int64_t width,
                T *panels) const override {
-      const T *from = weight + batch * shape.resultChannels * shape.taps();
+      const T *from =
+          weight + this->groupOf(batch) * shape.resultChannels * shape.taps();
       const auto &taps = phase.gather.taps;
       for (int64_t r = 0; r < rows.size; r += width) {
         const int64_t count = std::min(width, rows.size - r);
@@ -232,22 +293,18 @@ private:
         }
       }
     }
-    void packB(int64_t batch, Extent columns, Extent depths, int64_t width,
-               T *panels) const override {
-      phase.gather.packPoints(d + batch * shape.resultChannels *
-                                      shape.resultArea(),
-                              columns, depths, width, panels);
-    }
     void store(int64_t batch, Extent rows, Extent columns, const T *tile,
                int64_t stride) const override {
       const Gather &gather = phase.gather;
       const int64_t channels = shape.groups * shape.imageChannels;
       for (int64_t r = 0; r < rows.size; ++r) {
-        const int64_t channel = batch * shape.imageChannels + rows.begin + r;
+        const int64_t channel =
+            this->groupOf(batch) * shape.imageChannels + rows.begin + r;
         const T *from = tile + r * stride;
         for (int64_t c = 0; c < columns.size;) {
-          const int64_t n = (columns.begin + c) / gather.gridArea();
-          const int64_t point = (columns.begin + c) % gather.gridArea();
+          const int64_t at = this->pointOf(columns.begin + c);
+          const int64_t n = at / gather.gridArea();
+          const int64_t point = at % gather.gridArea();
           const int64_t y = point / gather.gridWidth;
           const int64_t x = point % gather.gridWidth;
           const int64_t count =
@@ -261,64 +318,16 @@ private:
         }
       }
     }
-  };
 
-  /// For one group of one image: weight^T (taps x result channels) * d (result
-  /// channels x points), which are the adjoints of its patches.
-  struct PatchesProduct final : TiledProduct<T>::Operands {
+  private:
     const Shape &shape;
-    const T *weight, *d;
-    T *patches;
-
-    PatchesProduct(const Shape &shape, const T *weight, const T *d, T *patches)
-        : shape(shape), weight(weight), d(d), patches(patches) {}
-
-    void packA(int64_t, Extent rows, Extent depths, int64_t width,
-               T *panels) const override {
-      StridedMatrix<T>{weight, 1, shape.taps()}.pack(rows, depths, width,
-                                                     panels);
-    }
-    void packB(int64_t, Extent columns, Extent depths, int64_t width,
-               T *panels) const override {
-      StridedMatrix<T>{d, 1, shape.resultArea()}.pack(columns, depths, width,
-                                                      panels);
-    }
-    void store(int64_t, Extent rows, Extent columns, const T *tile,
-               int64_t stride) const override {
-      for (int64_t r = 0; r < rows.size; ++r)
-        std::copy_n(tile + r * stride, columns.size,
-                    patches + (rows.begin + r) * shape.resultArea() +
-                        columns.begin);
-    }
+    const Phase &phase;
+    const T *weight;
+    T *out;
   };
-
-  void runByPatches(const LayerCall &call) const {
-    const T *d = operandOf<T>(call, 0), *weight = operandOf<T>(call, 1);
-    T *out = operandOf<T>(call, 2);
-    T *copied = reinterpret_cast<T *>(call.workspace);
-    const int64_t window = shape.window();
-    for (int64_t n = 0; n < shape.images; ++n)
-      for (int64_t g = 0; g < shape.groups; ++g) {
-        const int64_t group = n * shape.groups + g;
-        TiledProduct<T>::run(
-            {1, shape.taps(), shape.resultArea(), shape.resultChannels},
-            PatchesProduct(
-                shape, weight + g * shape.resultChannels * shape.taps(),
-                d + group * shape.resultChannels * shape.resultArea(), copied),
-            call.scratch, call.pool);
-        T *image = out + group * shape.imageChannels * shape.imageArea();
-        forEachIndex(call.pool, shape.imageChannels, [&](unsigned, int64_t c) {
-          std::fill_n(image + c * shape.imageArea(), shape.imageArea(), T(0));
-          for (int64_t w = c * window; w < (c + 1) * window; ++w)
-            patches.addRow(copied + w * shape.resultArea(), w, image);
-        });
-      }
-  }
 
   Shape shape;
-  Gather patches;
   std::vector<Phase> phases;
-  bool copies;
   int64_t scratch;
 };
 
@@ -331,53 +340,58 @@ class ConvolutionWeightAdjoint final : public LayerKernel {
 public:
   ConvolutionWeightAdjoint(const LayerProblem &problem, unsigned threads)
       : shape(problem), gather(patchesOf(shape)),
-        copies(problem.layer.algorithm == ESPALIER_ALGORITHM_PATCHES),
         accumulates(problem.layer.flags & ESPALIER_LAYER_ACCUMULATE),
+        roomPoints(pointsOfWorkspace<T>(problem.layer, gather.depth())),
         scratch(TiledProduct<T>::scratchBytes(threads)) {}
 
   int64_t scratchBytes() const override { return scratch; }
 
   void run(const LayerCall &call) const override {
     Product product(*this, call);
-    if (!copies || shape.images == 0) {
+    const int64_t points = shape.images * shape.resultArea();
+    if (roomPoints == 0 || points == 0) {
       TiledProduct<T>::run({shape.groups, shape.resultChannels, shape.taps(),
-                            shape.images * shape.resultArea()},
+                            points, accumulates},
                            product, call.scratch, call.pool);
       return;
     }
-    product.patches = reinterpret_cast<T *>(call.workspace);
-    for (product.image = 0; product.image < shape.images; ++product.image) {
-      for (product.group = 0; product.group < shape.groups; ++product.group) {
-        const T *image = product.imagesOf(product.group) +
-                         product.image * gather.imageStride;
-        forEachIndex(call.pool, shape.taps(), [&](unsigned, int64_t d) {
-          gather.copyRow(image, d, product.patches + d * shape.resultArea());
-        });
-        TiledProduct<T>::run(
-            {1, shape.resultChannels, shape.taps(), shape.resultArea()},
-            product, call.scratch, call.pool);
+    for (int64_t group = 0; group < shape.groups; ++group)
+      for (int64_t first = 0; first < points; first += roomPoints) {
+        const int64_t size = std::min(roomPoints, points - first);
+        product.pack(group, first, size, call);
+        TiledProduct<T>::run({1, shape.resultChannels, shape.taps(), size,
+                              accumulates || first > 0},
+                             product, call.scratch, call.pool);
       }
-      product.accumulates = true;
-    }
   }
 
 private:
   /// d (result channels x points) * patches^T (points x taps).
-  struct Product final : TiledProduct<T>::Operands {
-    const ConvolutionWeightAdjoint &of;
-    const T *images, *d;
-    T *out;
-    T *patches = nullptr;
-    int64_t image = 0, group = 0;
-    bool accumulates;
-
+  class Product final : public TiledProduct<T>::Operands {
+  public:
     Product(const ConvolutionWeightAdjoint &of, const LayerCall &call)
         : of(of), images(operandOf<T>(call, 0)), d(operandOf<T>(call, 1)),
-          out(operandOf<T>(call, 2)), accumulates(of.accumulates) {}
+          out(operandOf<T>(call, 2)) {}
 
-    const T *imagesOf(int64_t g) const {
-      return images + g * of.shape.imageChannels * of.shape.imageArea();
+    /// The patches of some points of a group, for products over these.
+    void pack(int64_t group, int64_t first, int64_t size,
+              const LayerCall &call) {
+      this->group = group;
+      this->first = first;
+      this->size = size;
+      packed = reinterpret_cast<T *>(call.workspace);
+      const int64_t taps = of.shape.taps();
+      constexpr int64_t kTaps = kPanelMaxYBytes / (int64_t)sizeof(T);
+      forEachIndex(
+          call.pool, (taps + kTaps - 1) / kTaps, [&](unsigned, int64_t part) {
+            const int64_t begin = part * kTaps;
+            of.gather.packTaps(imagesOf(group),
+                               {begin, std::min(kTaps, taps - begin)},
+                               {first, size}, TiledProduct<T>::panelWidth(),
+                               packed + begin * size);
+          });
     }
+
     /// Points are those of all images, but their channels lie between them.
     void packA(int64_t batch, Extent rows, Extent depths, int64_t width,
                T *panels) const override {
@@ -386,8 +400,8 @@ private:
       for (int64_t r = 0; r < rows.size; r += width) {
         const Extent panelRows{rows.begin + r, std::min(width, rows.size - r)};
         for (int64_t d = 0; d < depths.size;) {
-          const int64_t n = image + (depths.begin + d) / area;
-          const int64_t point = (depths.begin + d) % area;
+          const int64_t at = first + depths.begin + d;
+          const int64_t n = at / area, point = at % area;
           const int64_t count = std::min(area - point, depths.size - d);
           const T *from = this->d + (n * shape.groups + group + batch) *
                                         shape.resultChannels * area;
@@ -400,32 +414,50 @@ private:
     }
     void packB(int64_t batch, Extent columns, Extent depths, int64_t width,
                T *panels) const override {
-      if (patches)
-        StridedMatrix<T>{patches, of.shape.resultArea(), 1}.pack(
-            columns, depths, width, panels);
-      else
-        of.gather.packTaps(imagesOf(batch), columns, depths, width, panels);
+      of.gather.packTaps(imagesOf(batch), columns, depths, width, panels);
+    }
+    typename TiledProduct<T>::Panels panelsOfB(int64_t batch, Extent columns,
+                                               Extent depths, int64_t width,
+                                               T *room) const override {
+      if (!packed)
+        return TiledProduct<T>::Operands::panelsOfB(batch, columns, depths,
+                                                    width, room);
+      return {packed + columns.begin * size + depths.begin * width,
+              size * width};
+    }
+    void load(int64_t batch, Extent rows, Extent columns, T *tile,
+              int64_t stride) const override {
+      for (int64_t r = 0; r < rows.size; ++r)
+        std::copy_n(placeOf(batch, rows.begin + r) + columns.begin,
+                    columns.size, tile + r * stride);
     }
     void store(int64_t batch, Extent rows, Extent columns, const T *tile,
                int64_t stride) const override {
-      for (int64_t r = 0; r < rows.size; ++r) {
-        T *to = out +
-                ((group + batch) * of.shape.resultChannels + rows.begin + r) *
-                    of.shape.taps() +
-                columns.begin;
-        const T *from = tile + r * stride;
-        if (accumulates)
-          for (int64_t i = 0; i < columns.size; ++i)
-            to[i] += from[i];
-        else
-          std::copy_n(from, columns.size, to);
-      }
+      for (int64_t r = 0; r < rows.size; ++r)
+        std::copy_n(tile + r * stride, columns.size,
+                    placeOf(batch, rows.begin + r) + columns.begin);
     }
+
+  private:
+    const T *imagesOf(int64_t g) const {
+      return images + g * of.shape.imageChannels * of.shape.imageArea();
+    }
+    T *placeOf(int64_t batch, int64_t row) const {
+      return out + ((group + batch) * of.shape.resultChannels + row) *
+                       of.shape.taps();
+    }
+
+    const ConvolutionWeightAdjoint &of;
+    const T *images, *d;
+    T *out;
+    T *packed = nullptr;
+    int64_t group = 0, first = 0, size = 0;
   };
 
   Shape shape;
   Gather gather;
-  bool copies, accumulates;
+  bool accumulates;
+  int64_t roomPoints;
   int64_t scratch;
 };
 
@@ -445,12 +477,19 @@ LayerKernelPointer makeConvolution(const LayerProblem &problem,
   }
 }
 
-int64_t layerWorkspaceBytes(const LayerProblem &problem) {
+int64_t layerWorkspaceBytes(const LayerProblem &problem, int64_t points) {
   if (problem.layer.algorithm != ESPALIER_ALGORITHM_PATCHES)
     return 0;
   ConvolutionShape shape(problem);
-  int64_t elementBytes = problem.operands[0].dtype == ESPALIER_F64 ? 8 : 4;
-  return shape.taps() * shape.resultArea() * elementBytes;
+  const int64_t channels = problem.layer.kind == ESPALIER_LAYER_CONV2D_TRANSPOSE
+                               ? shape.resultChannels
+                               : shape.imageChannels;
+  const int64_t depth = channels * shape.window();
+  const int64_t room = (points + ESPALIER_PATCHES_POINTS - 1) /
+                       ESPALIER_PATCHES_POINTS * ESPALIER_PATCHES_POINTS;
+  return room * (problem.operands[0].dtype == ESPALIER_F64
+                     ? pointBytes<double>(depth)
+                     : pointBytes<float>(depth));
 }
 
 } // namespace espalier

@@ -118,30 +118,6 @@ void Gather::packTaps(const T *images, Extent across, Extent points,
   }
 }
 
-template <typename T>
-void Gather::copyRow(const T *image, int64_t depth, T *to) const {
-  const int64_t channel = depth / (int64_t)taps.size();
-  const Tap &tap = taps[depth % (int64_t)taps.size()];
-  for (int64_t y = 0; y < gridHeight; ++y)
-    gatherRun(image, Run{0, gridWidth, 0, y, 0}, channel, tap,
-              to + y * gridWidth);
-}
-
-template <typename T>
-void Gather::addRow(const T *from, int64_t depth, T *image) const {
-  const int64_t channel = depth / (int64_t)taps.size();
-  const Tap &tap = taps[depth % (int64_t)taps.size()];
-  const Inside inside(0, gridWidth, stepX, tap.dx, width);
-  for (int64_t y = 0; y < gridHeight; ++y) {
-    const int64_t row = y * stepY + tap.dy;
-    if (row < 0 || row >= height)
-      continue;
-    T *to = image + (channel * height + row) * width + tap.dx;
-    for (int64_t x = inside.begin; x < inside.end; ++x)
-      to[x * stepX] += from[y * gridWidth + x];
-  }
-}
-
 template void Gather::packPoints(const float *, Extent, Extent, int64_t,
                                  float *) const;
 template void Gather::packPoints(const double *, Extent, Extent, int64_t,
@@ -150,9 +126,5 @@ template void Gather::packTaps(const float *, Extent, Extent, int64_t,
                                float *) const;
 template void Gather::packTaps(const double *, Extent, Extent, int64_t,
                                double *) const;
-template void Gather::copyRow(const float *, int64_t, float *) const;
-template void Gather::copyRow(const double *, int64_t, double *) const;
-template void Gather::addRow(const float *, int64_t, float *) const;
-template void Gather::addRow(const double *, int64_t, double *) const;
 
 } // namespace espalier

@@ -53,12 +53,6 @@ struct Gather {
   template <typename T>
   void packTaps(const T *images, Extent taps, Extent points, int64_t width,
                 T *panels) const;
-  /// Writes row `depth` of the matrix for all points of one image.
-  template <typename T>
-  void copyRow(const T *image, int64_t depth, T *to) const;
-  /// Adds what copyRow would have written to where it was read.
-  template <typename T>
-  void addRow(const T *from, int64_t depth, T *image) const;
 
 private:
   /// Points of one row of the grid that lie one after another.

@@ -52,7 +52,7 @@ LayerProblem withMatrices(LayerProblem problem);
 struct LayerCall {
   /// Where the operands are.
   char *const *operands;
-  /// layer.workspace_bytes of the plan's.
+  /// layer.workspace_bytes of the plan's, aligned to kAlignment.
   char *workspace;
   /// scratchBytes() of the library's, aligned to kAlignment.
   char *scratch;
@@ -84,8 +84,9 @@ protected:
 std::unique_ptr<LayerKernel> makeLayerKernel(const LayerProblem &problem,
                                              unsigned threads);
 
-/// Bytes of workspace that a layer's algorithm needs.
-int64_t layerWorkspaceBytes(const LayerProblem &problem);
+/// Bytes of a workspace with which a layer's algorithm works on `points` points
+/// at a time, or a few more; 0 if it uses none.
+int64_t layerWorkspaceBytes(const LayerProblem &problem, int64_t points);
 
 } // namespace espalier
 

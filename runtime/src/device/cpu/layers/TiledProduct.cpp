@@ -17,10 +17,6 @@ namespace espalier {
 
 namespace {
 
-/// What a panel of B has of depth stays in the first-level cache, a tile and
-/// its panels in the second-level cache.
-constexpr int64_t kDepth = 192;
-constexpr int64_t kMaxRows = 16 * kPanelXWidth;
 /// Tiles are cut no finer than this for the sake of threads.
 constexpr int64_t kMinRows = 2 * kPanelXWidth;
 
@@ -39,6 +35,10 @@ Extent partOf(int64_t size, int64_t unit, int64_t parts, int64_t part) {
 template <typename T> int64_t TiledProduct<T>::scratchBytes(unsigned threads) {
   int64_t elements = kMaxRows * kMaxColumns + (kMaxRows + kMaxColumns) * kDepth;
   return threads * alignUp(elements * (int64_t)sizeof(T));
+}
+
+template <typename T> int64_t TiledProduct<T>::panelWidth() {
+  return choosePanelKernels<T>(true).yWidth;
 }
 
 template <typename T>
@@ -76,17 +76,21 @@ void TiledProduct<T>::run(const Sizes &sizes, const Operands &operands,
     if (rows.size == 0 || columns.size == 0)
       return;
     const int64_t stride = ceilDiv(columns.size, width) * width;
-    if (sizes.k == 0)
+    if (sizes.continues)
+      operands.load(batch, rows, columns, tile, stride);
+    else if (sizes.k == 0)
       std::fill_n(tile, rows.size * stride, T(0));
     for (int64_t d = 0; d < sizes.k; d += kDepth) {
       const Extent depths{d, std::min(kDepth, sizes.k - d)};
       operands.packA(batch, rows, depths, kPanelXWidth, a);
-      operands.packB(batch, columns, depths, width, b);
+      const Panels panels =
+          operands.panelsOfB(batch, columns, depths, width, b);
       for (int64_t c = 0; c < columns.size; c += width)
         for (int64_t r = 0; r < rows.size; r += kPanelXWidth)
           kernels.multiply[std::min<int64_t>(kPanelXWidth, rows.size - r) - 1](
-              a + r * depths.size, b + c * depths.size, depths.size,
-              tile + r * stride + c, stride, width, d > 0);
+              a + r * depths.size, panels.data + c / width * panels.step,
+              depths.size, tile + r * stride + c, stride, width,
+              d > 0 || sizes.continues);
     }
     operands.store(batch, rows, columns, tile, stride);
   };

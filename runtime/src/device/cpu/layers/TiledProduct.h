@@ -11,10 +11,13 @@
 // added to the tile; when it is complete it is stored.
 //
 // Where elements are and where sums go is the caller's business (`Operands`):
-// the patches of an image are a matrix that is never in memory.
+// the patches of an image are a matrix that is never in memory, or one that was
+// packed before, for all tiles.
 //
 // A sum is over pieces of a fixed size, in order, and each piece in order, so
-// that its bits depend neither on the tiles nor on the number of threads.
+// that its bits depend neither on the tiles nor on the number of threads. A
+// product that goes on from what is there (`Sizes::continues`) has the bits of
+// one over all depths, if pieces end where it was cut.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_DEVICE_CPU_LAYERS_TILEDPRODUCT_H
@@ -34,9 +37,17 @@ struct Extent {
 
 template <typename T> class TiledProduct {
 public:
-  /// `batch` products of m x k and k x n matrices.
+  /// `batch` products of m x k and k x n matrices, added to what is there if
+  /// it `continues`.
   struct Sizes {
     int64_t batch, m, n, k;
+    bool continues = false;
+  };
+
+  /// Panels of B, `step` elements from one to the next.
+  struct Panels {
+    const T *data;
+    int64_t step;
   };
 
   /// The matrices of a product.
@@ -50,6 +61,16 @@ public:
                        T *panels) const = 0;
     virtual void packB(int64_t batch, Extent columns, Extent depths,
                        int64_t width, T *panels) const = 0;
+    /// The panels of B: in `room`, packed there, or where they have been
+    /// packed. `columns` begins at a multiple of `width`.
+    virtual Panels panelsOfB(int64_t batch, Extent columns, Extent depths,
+                             int64_t width, T *room) const {
+      packB(batch, columns, depths, width, room);
+      return {room, depths.size * width};
+    }
+    /// Fills a tile with what is there, of a product that continues.
+    virtual void load(int64_t /*batch*/, Extent /*rows*/, Extent /*columns*/,
+                      T * /*tile*/, int64_t /*stride*/) const {}
     /// Takes a complete tile; its rows are `stride` elements apart.
     virtual void store(int64_t batch, Extent rows, Extent columns,
                        const T *tile, int64_t stride) const = 0;
@@ -60,8 +81,17 @@ public:
                   ThreadPool *pool);
 
   static int64_t scratchBytes(unsigned threads);
+  // What a panel of B has of depth (kDepth) stays in the first-level cache, a
+  // tile and its panels in the second-level cache.
+
+  /// Rows of a tile, at most: B is packed for each so many rows of A.
+  static constexpr int64_t kMaxRows = 96;
   /// Columns of B that are packed at a time, at most.
   static constexpr int64_t kMaxColumns = 1024 / (int64_t)sizeof(T);
+  /// The length of the pieces of a sum.
+  static constexpr int64_t kDepth = 192;
+  /// Columns of a panel of B on this processor; a divisor of kPanelMaxYBytes.
+  static int64_t panelWidth();
 };
 
 extern template class TiledProduct<float>;
