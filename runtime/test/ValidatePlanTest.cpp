@@ -142,8 +142,16 @@ TEST(ValidatePlan, SaysWhatIsWrong) {
       {"prefetch from the device",
        [](auto &m) { m.operand(FetchA, 0).buffer = m.b; },
        "step 'prefetch' prefetches from buffer 6 'b'"},
-      {"prefetch of a part", [](auto &m) { m.operand(FetchA, 0).elements = 8; },
-       "step 'prefetch' prefetches elements [0, 8) of buffer 5 'host'"},
+      {"prefetch of a part into more",
+       [](auto &m) { m.operand(FetchA, 0).elements = 8; },
+       "step 'prefetch' prefetches 8 x f32 as 16 x f32"},
+      {"prefetch beyond the end",
+       [](auto &m) { m.operand(FetchA, 0).column = 1; },
+       "step 'prefetch' prefetches elements [1, 17) of buffer 5 'host', "
+       "expected some"},
+      {"prefetch into a part",
+       [](auto &m) { m.operand(FetchA, 1).elements = 8; },
+       "step 'prefetch' prefetches elements [0, 8) of buffer"},
       {"other sizes",
        [](auto &m) {
          m.desc(m.again).shape[0] = m.desc(m.again).row_elements = 8;

@@ -72,7 +72,7 @@ TEST(Describe, LayersWithShapes) {
   describe(out, tables.model, "");
   for (const char *text :
        {"convolution, once\n      layer   convolution (conv2d 2x2x5x6xf32, "
-        "3x2x3x3xf32, 3xf32 -> 2x3x5x6xf32; patches, 2160 bytes of "
+        "3x2x3x3xf32, 3xf32 -> 2x3x5x6xf32; patches, 24576 bytes of "
         "workspace)\n",
         "kernel  relu, over 2 rows\n",
         "layer   concat (concat 2x3x2x3xf32, 2x3x2x3xf32 -> 2x6x2x3xf32)\n",
