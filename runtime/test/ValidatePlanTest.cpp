@@ -147,8 +147,7 @@ TEST(ValidatePlan, SaysWhatIsWrong) {
        "step 'prefetch' prefetches 8 x f32 as 16 x f32"},
       {"prefetch beyond the end",
        [](auto &m) { m.operand(FetchA, 0).column = 1; },
-       "step 'prefetch' prefetches elements [1, 17) of buffer 5 'host', "
-       "expected some"},
+       "step 0 'prefetch': columns [1, 1 + 16) of 16"},
       {"prefetch into a part",
        [](auto &m) { m.operand(FetchA, 1).elements = 8; },
        "step 'prefetch' prefetches elements [0, 8) of buffer"},
