@@ -116,16 +116,11 @@ private:
   Value wholeOf(Value value) {
     if (Value known = whole.lookup(value))
       return known;
-    Value result;
-    if (auto it = partsOf.find(value); it != partsOf.end()) {
-      result = tensor::ConcatOp::create(builder, value.getLoc(), /*dim=*/0,
-                                        it->second);
-    } else {
-      // It names others' memory: a reshape, or a transpose.
-      Operation *view = value.getDefiningOp();
-      return cloneWhole(view)->getResult(0);
-    }
-    return whole[value] = result;
+    if (auto it = partsOf.find(value); it != partsOf.end())
+      return whole[value] = tensor::ConcatOp::create(builder, value.getLoc(),
+                                                     /*dim=*/0, it->second);
+    // It names others' memory: a reshape, or a transpose.
+    return cloneWhole(value.getDefiningOp())->getResult(0);
   }
 
   /// The rows of `value` that part `number` of `parts` works on.
@@ -156,20 +151,21 @@ private:
     nn::Cuts cuts = nn::getCuts(op);
     SmallVector<Value> operands;
     int64_t rows = 0;
-    for (auto [cut, operand] : llvm::zip(cuts.operands, op->getOperands())) {
-      bool isPart = cut == nn::Cut::rows;
-      operands.push_back(isPart ? rowsOf(operand, piece.part, piece.parts)
-                                : wholeOf(operand));
-    }
-    for (auto [cuts, values] :
-         {std::pair(ArrayRef(cuts.operands), ValueRange(op->getOperands())),
-          std::pair(ArrayRef(cuts.results), ValueRange(op->getResults()))})
-      for (auto [cut, value] : llvm::zip(cuts, values))
-        if (cut == nn::Cut::rows) {
-          int64_t all = cast<RankedTensorType>(value.getType()).getDimSize(0);
-          rows = all * (piece.part + 1) / piece.parts -
-                 all * piece.part / piece.parts;
-        }
+    auto countRows = [&](Value value) {
+      int64_t all = cast<RankedTensorType>(value.getType()).getDimSize(0);
+      rows =
+          all * (piece.part + 1) / piece.parts - all * piece.part / piece.parts;
+    };
+    for (auto [cut, operand] : llvm::zip(cuts.operands, op->getOperands()))
+      if (cut == nn::Cut::rows) {
+        operands.push_back(rowsOf(operand, piece.part, piece.parts));
+        countRows(operand);
+      } else {
+        operands.push_back(wholeOf(operand));
+      }
+    for (auto [cut, result] : llvm::zip(cuts.results, op->getResults()))
+      if (cut == nn::Cut::rows)
+        countRows(result);
     Operation *clone = nn::cloneForRows(builder, op, operands, rows);
     clone->setLoc(NameLoc::get(builder.getStringAttr(name), op->getLoc()));
     for (auto [cut, from, to] :
