@@ -10,6 +10,7 @@
 #include "support/Error.h"
 #include "tensor/Tensor.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <iterator>
@@ -514,6 +515,17 @@ void LayerValidator::checkWorkspace() {
         "a workspace of %lld bytes, expected a multiple of %lld, the patches "
         "of %d points",
         (long long)needed, (long long)room, ESPALIER_PATCHES_POINTS);
+    // There are no more points than places in the larger images.
+    int64_t points = 1;
+    for (uint32_t o = 0; o < step.operand_count; ++o)
+      if (buffer(o).rank == 4)
+        points = std::max(points, shape(o)[0] * shape(o)[2] * shape(o)[3]);
+    const int64_t rooms =
+        (points + ESPALIER_PATCHES_POINTS - 1) / ESPALIER_PATCHES_POINTS;
+    expect(
+        room == 0 || needed / room <= rooms,
+        "a workspace of %lld bytes, more than the patches of all %lld points",
+        (long long)needed, (long long)points);
   }
   // With a plan all that a layer works with is part of it.
   bool hasPlace = entry.plan && needed > 0;
