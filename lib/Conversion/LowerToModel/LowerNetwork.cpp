@@ -122,18 +122,6 @@ private:
   // Buffers
   //===--------------------------------------------------------------------===//
 
-  /// What `value` names the memory of; itself, if that is its own.
-  static Value storageOf(Value value) {
-    while (Operation *op = value.getDefiningOp()) {
-      auto transpose = dyn_cast<nn::TransposeOp>(op);
-      Value viewed = transpose ? transpose.getMatrix() : nn::getViewed(op);
-      if (!viewed)
-        break;
-      value = viewed;
-    }
-    return value;
-  }
-
   /// The shape of highest rank that `value` is seen in: a layer over images
   /// needs them, and one over rows takes images for rows.
   static RankedTensorType shapeOf(Value value) {
@@ -199,7 +187,7 @@ private:
   LogicalResult bindResults(Operation *terminator) {
     llvm::StringSet<> outputs;
     for (auto [number, value] : llvm::enumerate(terminator->getOperands())) {
-      Value storage = storageOf(value);
+      Value storage = plan::storageOf(value);
       if (auto update =
               function.getResultAttrOfType<StringAttr>(number, "nn.update")) {
         Value parameter = parameters.lookup(update.getValue());
@@ -249,20 +237,16 @@ private:
         return result.getOwner()->emitOpError("cannot be lowered: result #")
                << result.getResultNumber()
                << " has no place; run assign-buffers first";
-      home = addBuffer(kind, nameOf(result.getOwner()), result, offset);
+      home = addBuffer(kind, plan::getOperatorName(result.getOwner()), result,
+                       offset);
     }
     buffers[result] = home;
     return home;
   }
 
-  static std::string nameOf(Operation *op) {
-    if (auto named = dyn_cast<NameLoc>(op->getLoc()))
-      return named.getName().str();
-    StringRef name = op->getName().getStringRef();
-    return name.substr(name.find('.') + 1).str();
+  Value bufferOf(Value value) const {
+    return buffers.lookup(plan::storageOf(value));
   }
-
-  Value bufferOf(Value value) const { return buffers.lookup(storageOf(value)); }
 
   //===--------------------------------------------------------------------===//
   // Steps
@@ -281,8 +265,7 @@ private:
   }
 
   LogicalResult lower(Operation *op) {
-    if (isa<nn::TransposeOp>(op) || nn::getViewed(op) ||
-        plan::getSlicedInput(op))
+    if (plan::getViewed(op) || plan::getSlicedInput(op))
       return success();
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
       Value result = constant.getResult();
@@ -362,7 +345,7 @@ private:
     auto isTransposed = [&](unsigned operand) {
       return bool(op->getOperand(operand).getDefiningOp<nn::TransposeOp>());
     };
-    addStep(op->getLoc(), nameOf(op), [&](OpBuilder &inside) {
+    addStep(op->getLoc(), plan::getOperatorName(op), [&](OpBuilder &inside) {
       auto step = model::LayerOp::create(
           inside, op->getLoc(), kind, operands, op->getNumResults(),
           nn::getTotalFlops(op), nn::getTotalBytes(op));
@@ -469,36 +452,15 @@ private:
                                                       asRows(value.getType()),
                                                       value)
                                    .getResult());
-    IRMapping mapping;
-    Operation *over = op->cloneWithoutRegions(mapping);
-    builder.insert(over);
+    Operation *over = builder.clone(*op);
     over->setOperands(operands);
     for (auto [number, value] : llvm::enumerate(over->getResults()))
       if (!rows.shared[op->getNumOperands() + number])
         value.setType(asRows(value.getType()));
-    for (auto [from, to] : llvm::zip(op->getRegions(), over->getRegions())) {
-      from.cloneInto(&to, mapping);
-      // The body says what happens to one row.
+    // The body of a group says what happens to one row.
+    if (over->getNumRegions() > 0) {
       auto whole = cast<RankedTensorType>(op->getResult(0).getType());
-      auto toRow = [&](Value value) {
-        auto type = dyn_cast<RankedTensorType>(value.getType());
-        if (type && type.getShape() == whole.getShape())
-          value.setType(nn::getRowType(type));
-      };
-      for (BlockArgument argument : to.getArguments())
-        toRow(argument);
-      to.walk([&](Operation *inner) {
-        for (Value value : inner->getResults())
-          toRow(value);
-        auto constant = dyn_cast<arith::ConstantOp>(inner);
-        auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
-                              : SplatElementsAttr();
-        auto type =
-            constant ? dyn_cast<ShapedType>(constant.getType()) : ShapedType();
-        if (splat && type && splat.getType() != type)
-          constant.setValueAttr(
-              DenseElementsAttr::get(type, splat.getSplatValue<Attribute>()));
-      });
+      nn::reshapeBody(over, whole.getShape(), whole.getShape().drop_front());
     }
     return over;
   }
@@ -548,7 +510,7 @@ private:
     IntegerAttr count;
     if (rows.count)
       count = builder.getI64IntegerAttr(rows.count);
-    addStep(op->getLoc(), nameOf(op), [&](OpBuilder &inside) {
+    addStep(op->getLoc(), plan::getOperatorName(op), [&](OpBuilder &inside) {
       model::LaunchOp::create(inside, op->getLoc(), kernel.getSymName(),
                               operands, ValueRange(),
                               builder.getArrayAttr(places), op->getNumResults(),

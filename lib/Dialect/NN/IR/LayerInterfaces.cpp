@@ -16,7 +16,6 @@
 #include "espalier/abi.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -491,7 +490,9 @@ struct ViewLayer : LayerOpInterface::ExternalModel<ViewLayer<Op>, Op> {
     return {0};
   }
   void fitToRows(Operation *op, int64_t rows) const {
-    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    // The only one whose attributes have the shape.
+    if constexpr (std::is_same_v<Op, tensor::ExpandShapeOp>) {
+      auto expand = cast<tensor::ExpandShapeOp>(op);
       SmallVector<int64_t> shape(expand.getStaticOutputShape());
       shape[0] = rows;
       expand.setStaticOutputShape(shape);
@@ -559,45 +560,38 @@ Cuts espalier::nn::getCuts(Operation *op) {
   return llvm::is_contained(cuts.results, Cut::whole) ? Cuts() : cuts;
 }
 
-Operation *espalier::nn::cloneForRows(OpBuilder &builder, Operation *op,
-                                      ValueRange operands, int64_t rows) {
-  auto resize = [&](Type type) {
-    auto tensor = cast<RankedTensorType>(type);
-    SmallVector<int64_t> shape(tensor.getShape());
-    shape[0] = rows;
-    return RankedTensorType::get(shape, tensor.getElementType());
-  };
-  Cuts cuts = getCuts(op);
-  IRMapping mapping;
-  for (auto [own, operand] : llvm::zip(op->getOperands(), operands))
-    mapping.map(own, operand);
-  Operation *clone = builder.clone(*op, mapping);
-  // One value may be an operand twice, and not as the same part of it.
-  clone->setOperands(operands);
-  ArrayRef<int64_t> whole;
-  for (auto [cut, value] : llvm::zip(cuts.results, clone->getResults())) {
-    if (cut != Cut::rows)
-      continue;
-    whole = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
-    value.setType(resize(value.getType()));
-  }
-  // A group's body has values of the result's shape.
-  auto fit = [&](Value value) {
+void espalier::nn::reshapeBody(Operation *group, ArrayRef<int64_t> from,
+                               ArrayRef<int64_t> to) {
+  auto reshape = [&](Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (type && type.getShape() == whole)
-      value.setType(resize(type));
+    if (type && type.getShape() == from)
+      value.setType(type.clone(to));
   };
-  for (Region &region : clone->getRegions())
+  for (Region &region : group->getRegions())
     for (Block &block : region) {
-      llvm::for_each(block.getArguments(), fit);
-      for (Operation &inner : block) {
-        llvm::for_each(inner.getResults(), fit);
+      llvm::for_each(block.getArguments(), reshape);
+      for (Operation &op : block) {
+        llvm::for_each(op.getResults(), reshape);
         // A constant holds its type, too.
         DenseElementsAttr splat;
-        if (matchPattern(&inner, m_Constant(&splat)) && splat.isSplat())
-          inner.setAttr("value", splat.resizeSplat(cast<ShapedType>(
-                                     inner.getResult(0).getType())));
+        if (matchPattern(&op, m_Constant(&splat)) && splat.isSplat())
+          op.setAttr("value", splat.resizeSplat(
+                                  cast<ShapedType>(op.getResult(0).getType())));
       }
+    }
+}
+
+Operation *espalier::nn::cloneForRows(OpBuilder &builder, Operation *op,
+                                      ValueRange operands, int64_t rows) {
+  Operation *clone = builder.clone(*op);
+  clone->setOperands(operands);
+  for (auto [cut, value] : llvm::zip(getCuts(op).results, clone->getResults()))
+    if (cut == Cut::rows) {
+      auto whole = cast<RankedTensorType>(value.getType());
+      SmallVector<int64_t> shape(whole.getShape());
+      shape[0] = rows;
+      value.setType(whole.clone(shape));
+      reshapeBody(clone, whole.getShape(), shape);
     }
   if (auto layer = dyn_cast<LayerOpInterface>(clone))
     layer.fitToRows(rows);

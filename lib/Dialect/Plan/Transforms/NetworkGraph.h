@@ -30,6 +30,9 @@ namespace espalier::plan {
 /// static shape, and with at least one layer operator over a batch.
 bool isNetwork(mlir::func::FuncOp function);
 
+/// Which operator of the graph an operator is, of those that run several times.
+constexpr llvm::StringLiteral kOperatorAttrName = "plan.operator";
+
 class NetworkGraph {
 public:
   /// Reads `function`, or says what in it cannot be planned. New values of
@@ -70,9 +73,6 @@ private:
 /// What is offloaded lies in the host's pool until it is fetched last: gives
 /// each offload its place there, and returns the pool's bytes.
 int64_t assignHostOffsets(mlir::func::FuncOp function);
-
-/// The value whose memory `value` names: itself, if that is its own.
-mlir::Value storageOf(mlir::Value value);
 
 } // namespace espalier::plan
 

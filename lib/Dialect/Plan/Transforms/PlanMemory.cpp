@@ -69,7 +69,6 @@ public:
                                   "anew");
     if (plan(*network))
       return write(*network, 1);
-    // Operators that nobody splits are not in the way of those that are.
     int64_t largest = planning::largestOperator(network->graph);
     int64_t batch = 1;
     for (const planning::Tensor &tensor : network->graph.tensors)

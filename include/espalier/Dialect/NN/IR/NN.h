@@ -170,6 +170,11 @@ mlir::Value buildElementwise(
     mlir::ValueRange operands,
     llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)> build);
 
+/// Gives what has the shape `from` in the body of an elementwise group the
+/// shape `to`.
+void reshapeBody(mlir::Operation *group, llvm::ArrayRef<int64_t> from,
+                 llvm::ArrayRef<int64_t> to);
+
 /// A copy of `op`, which has cuts, on `operands`, which have `rows` rows where
 /// the cuts say so.
 mlir::Operation *cloneForRows(mlir::OpBuilder &builder, mlir::Operation *op,

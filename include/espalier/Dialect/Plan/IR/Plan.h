@@ -39,6 +39,16 @@ constexpr llvm::StringLiteral kWorkspaceAttrName = "plan.workspace";
 constexpr llvm::StringLiteral kMemoryAttrName = "plan.memory";
 constexpr llvm::StringLiteral kNotesAttrName = "plan.notes";
 
+/// The value whose memory the result of `op` names: what is reshaped, or, as
+/// products read matrices either way, transposed. Null if it has its own.
+mlir::Value getViewed(mlir::Operation *op);
+/// The value whose memory `value` names: itself, if that is its own.
+mlir::Value storageOf(mlir::Value value);
+
+/// What people know an operator by: its layer, if its location names it, or
+/// what it is.
+std::string getOperatorName(mlir::Operation *op);
+
 /// The input of a network that `op` takes some rows of, if that is all that
 /// anybody does to it: such an input stays on the host, and the rows are
 /// fetched from there on their own. Null otherwise.

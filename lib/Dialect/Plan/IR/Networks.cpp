@@ -1,4 +1,4 @@
-//===- SlicedInputs.cpp - Inputs that are read in parts -------------------===//
+//===- Networks.cpp - What is asked of layered networks -------------------===//
 //
 // Part of the Espalier project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,11 +7,36 @@
 
 #include "espalier/Dialect/Plan/IR/Plan.h"
 
+#include "espalier/Dialect/NN/IR/NN.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace espalier;
+
+Value plan::getViewed(Operation *op) {
+  if (auto transpose = dyn_cast<nn::TransposeOp>(op))
+    return transpose.getMatrix();
+  return nn::getViewed(op);
+}
+
+Value plan::storageOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    Value viewed = getViewed(op);
+    if (!viewed)
+      break;
+    value = viewed;
+  }
+  return value;
+}
+
+std::string plan::getOperatorName(Operation *op) {
+  if (auto named = dyn_cast<NameLoc>(op->getLoc()))
+    return named.getName().str();
+  StringRef name = op->getName().getStringRef();
+  return name.substr(name.find('.') + 1).str();
+}
 
 /// Whether `slice` is some rows of its source, all of each.
 static bool takesRows(tensor::ExtractSliceOp slice) {
