@@ -34,8 +34,11 @@ static cl::opt<std::string> inputPath(cl::Positional, cl::Required,
                                       cl::desc("IN.mlir ('-': standard input)"),
                                       cl::cat(category));
 static cl::opt<std::string>
-    outputPath("o", cl::desc("Output file ('-': standard output)"),
-               cl::value_desc("FILE"), cl::Required, cl::cat(category));
+    outputPath("o",
+               cl::desc("Output file ('-': standard output; default: the "
+                        "input's name with .so or .o, and standard output for "
+                        "text)"),
+               cl::value_desc("FILE"), cl::cat(category));
 static cl::opt<Emit> emitKind(
     "emit", cl::desc("What to write:"), cl::init(Emit::so), cl::cat(category),
     cl::values(clEnumValN(Emit::mlir, "mlir", "IR over rows, after batching"),
@@ -105,6 +108,19 @@ static cl::list<std::string>
 static LogicalResult fail(const Twine &message) {
   WithColor::error(errs(), "espalier-compile") << message << "\n";
   return failure();
+}
+
+/// Where to write without -o: text is for reading, the rest goes beside where
+/// one is.
+static FailureOr<std::string> defaultOutputPath() {
+  bool isText = emitKind != Emit::so && emitKind != Emit::obj;
+  if (isText)
+    return std::string("-");
+  if (inputPath == "-")
+    return fail("standard input has no name to call the output after; give "
+                "-o FILE");
+  return (sys::path::stem(inputPath) + (emitKind == Emit::so ? ".so" : ".o"))
+      .str();
 }
 
 /// Writes `bytes` to `path`: all of them, or nothing.
@@ -234,6 +250,12 @@ static LogicalResult compile() {
     else
       return fail("unknown part of a training step '" + name +
                   "'; known are clipping, decay");
+  }
+  if (outputPath.empty()) {
+    FailureOr<std::string> path = defaultOutputPath();
+    if (failed(path))
+      return failure();
+    outputPath = *path;
   }
   if (!train.empty() && gradient)
     return fail("--train and --gradient exclude each other");
