@@ -29,16 +29,19 @@ def run(*command, env=None):
     return done.stdout
 
 
+def generate(*options):
+    """Runs the generator of networks."""
+    python = os.path.join(os.path.dirname(__file__), "../../python")
+    environment = {**os.environ, "PYTHONPATH": python}
+    run(sys.executable, "-m", "espalier.networks", *options, env=environment)
+
+
 class Network:
     def __init__(self, tools, folder, name, batch):
         self.tools = tools
         self.ir, self.library = f"{folder}/network.mlir", f"{folder}/network.so"
         self.plan = f"{folder}/plan.json"
-        python = os.path.join(os.path.dirname(__file__), "../../python")
-        run(
-            sys.executable, "-m", "espalier.networks", *name.split(), "--batch", batch,
-            "-o", self.ir, env={**os.environ, "PYTHONPATH": python},
-        )
+        generate(*name.split(), "--batch", batch, "-o", self.ir)
 
     def compile(self, machine, budget=None):
         """Processor seconds."""

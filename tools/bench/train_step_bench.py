@@ -16,20 +16,13 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 
 import numpy as np
 
+from network_plans import generate, run
+
 STEPS = 2
-
-
-def run(*command, env=None):
-    done = subprocess.run(command, capture_output=True, text=True, env=env)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}\n{done.stderr}")
-    return done.stdout
 
 
 class Espalier:
@@ -93,11 +86,9 @@ def main():
     parser.add_argument("--torch", metavar="PYTHON")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        python = os.path.join(os.path.dirname(__file__), "../../python")
-        run(
-            sys.executable, "-m", "espalier.networks", "resnet50", "--batch", str(options.batch),
-            "--image", str(options.image), "-o", f"{folder}/network.mlir",
-            "--weights", f"{folder}/first.safetensors", env={**os.environ, "PYTHONPATH": python},
+        generate(
+            "resnet50", "--batch", str(options.batch), "--image", str(options.image),
+            "-o", f"{folder}/network.mlir", "--weights", f"{folder}/first.safetensors",
         )
         draw, count = np.random.default_rng(0), options.batch * STEPS
         images = draw.normal(size=(count, 3, options.image, options.image))
