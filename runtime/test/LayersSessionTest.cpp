@@ -227,6 +227,8 @@ TEST(LayersSession, DamagedTables) {
       {"unknown algorithm 2",
        [](M &m) { m.layer(M::Convolution).algorithm = 2; }},
       {"unknown algorithm 1", [](M &m) { m.layer(M::Pool).algorithm = 1; }},
+      {"it costs -1 operations and 100 bytes",
+       [](M &m) { m.entry.steps[M::Convolution][0].flops_per_row = -1; }},
       {"a workspace of 24640 bytes, expected a multiple of 24576, the patches "
        "of "
        "192 points",

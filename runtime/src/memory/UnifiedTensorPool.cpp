@@ -36,7 +36,6 @@ UnifiedTensorPool::Id UnifiedTensorPool::create(int64_t bytes,
   tensors[id] = Tensor{};
   tensors[id].name = std::move(name);
   tensors[id].bytes = bytes;
-  tensors[id].exists = true;
   return id;
 }
 

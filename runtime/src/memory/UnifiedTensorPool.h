@@ -92,7 +92,6 @@ private:
     MemoryPool::Id node = MemoryPool::kNone; // on the device
     MemoryPool::Id copy = MemoryPool::kNone; // on the host, with the same bytes
     bool isFilled = false;
-    bool exists = false;
   };
 
   AddressRange onDevice(const Tensor &tensor) const {

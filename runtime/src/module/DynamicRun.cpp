@@ -289,7 +289,8 @@ void DynamicRun::prefetchNext() {
 static Work workOf(const espalier_step &desc, const Program::Step &step,
                    int64_t rows) {
   Work work{step.name, (double)desc.flops_per_row * (double)rows,
-            (double)desc.bytes_per_row * (double)rows};
+            (double)desc.bytes_per_row * (double)rows,
+            desc.layer ? desc.layer->algorithm : 0};
   bool isProduct =
       step.kind == ESPALIER_STEP_MATMUL || step.kind == ESPALIER_STEP_OUTER_SUM;
   if (isProduct && desc.flops_per_row == 0)
@@ -302,6 +303,13 @@ static Work workOf(const espalier_step &desc, const Program::Step &step,
   return work;
 }
 
+/// Ids are read and written; what the rows cost are units of their own.
+static Work workOfFinding(const Program::Step &step, int64_t rows) {
+  double bytes = (double)rows * (double)(step.operands[0].rowBytes +
+                                         step.operands[2].rowBytes);
+  return {step.name, /*flops=*/0, bytes};
+}
+
 void DynamicRun::launch(const DynamicUnit &unit, Executor &executor) {
   const Program::Phase &phase = *unit.phase;
   int64_t begin = unit.beginRow(), end = unit.endRow();
@@ -312,7 +320,7 @@ void DynamicRun::launch(const DynamicUnit &unit, Executor &executor) {
       firsts = executor.findFirstRows(phase, *unit.reduction, begin, end);
     else
       executor.runReduction(phase, *unit.reduction, unit.blocks, unit.first,
-                            unit.last);
+                            unit.last, firsts);
   };
   // The steps of a phase run together; the clock has them one after another.
   bool isFirst = true;
@@ -326,7 +334,10 @@ void DynamicRun::launch(const DynamicUnit &unit, Executor &executor) {
       const int64_t *offsets = graphs[phase.graph].edges.offsets();
       rows = offsets[end] - offsets[begin];
     }
-    device.launch(workOf(program.entry.phases[p].steps[s], step, rows), [&] {
+    Work work = unit.isFinding
+                    ? workOfFinding(step, rows)
+                    : workOf(program.entry.phases[p].steps[s], step, rows);
+    device.launch(work, [&] {
       if (isFirst)
         body();
     });

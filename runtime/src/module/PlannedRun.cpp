@@ -66,8 +66,7 @@ void PlannedRun::noteSteps(uint32_t p) {
       isWritten[step.operands[1].buffer] = true;
       continue;
     }
-    Work work{step.name, (double)std::max<int64_t>(step.flops_per_row, 0),
-              (double)std::max<int64_t>(step.bytes_per_row, 0),
+    Work work{step.name, (double)step.flops_per_row, (double)step.bytes_per_row,
               step.kind == ESPALIER_STEP_LAYER ? step.layer->algorithm : 0};
     if (work.flops == 0 && work.bytes == 0)
       work.bytes = bytesOf(entry, step);

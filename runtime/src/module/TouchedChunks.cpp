@@ -25,11 +25,11 @@ void TouchedChunks::clear() {
   touched.clear();
 }
 
-void TouchedChunks::add(const char *address, int64_t count, bool isWritten) {
+void TouchedChunks::add(const char *address, int64_t size, bool isWritten) {
   int64_t offset = address - first;
-  if (count <= 0 || offset < 0 || offset >= bytes)
+  if (size <= 0 || offset < 0 || offset >= bytes)
     return;
-  for (int64_t c = offset >> shift; c <= (offset + count - 1) >> shift; ++c) {
+  for (int64_t c = offset >> shift; c <= (offset + size - 1) >> shift; ++c) {
     if (places[c] == 0) {
       touched.push_back({(int32_t)c, false});
       places[c] = (int32_t)touched.size();

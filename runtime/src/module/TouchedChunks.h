@@ -42,7 +42,7 @@ public:
   void reset(const char *begin, int64_t count, int64_t chunkBytes);
   void clear();
   /// Addresses outside of the range are left out.
-  void add(const char *address, int64_t bytes, bool isWritten);
+  void add(const char *address, int64_t size, bool isWritten);
   const std::vector<Chunk> &chunks() const { return touched; }
   int64_t size() const { return (int64_t)touched.size(); }
 
@@ -66,7 +66,8 @@ public:
   }
 
 private:
-  void addRows(OperandRows rows, int64_t count, int64_t bytes, bool isWritten);
+  void addRows(OperandRows rows, int64_t count, int64_t rowBytes,
+               bool isWritten);
   void addOperand(const Batch &batch, const BatchGraph &graph,
                   const Program::Operand &operand, int64_t begin, int64_t end,
                   bool isWritten);

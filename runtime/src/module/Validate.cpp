@@ -709,6 +709,9 @@ void EntryValidator::checkBatchRows(const espalier_phase &phase,
 void EntryValidator::checkStep(uint32_t p, const espalier_step &step) {
   static const uint32_t operandCounts[] = {2, 3, 2, 0, 2, 2, 3, 4,
                                            2, 2, 2, 2, 2, 0, 2, 2};
+  expect(step.flops_per_row >= 0 && step.bytes_per_row >= 0,
+         "it costs %lld operations and %lld bytes",
+         (long long)step.flops_per_row, (long long)step.bytes_per_row);
   if (step.kind == ESPALIER_STEP_LAYER)
     return checkLayer(p, step);
   expect(step.kind <= ESPALIER_STEP_PREFETCH, "unknown kind %u", step.kind);

@@ -96,6 +96,7 @@ private:
   void checkOperands();
   void checkKind();
   int64_t patchesBytes();
+  int64_t placesOf(uint32_t o);
   void checkWorkspace();
   void checkConvolution(uint32_t image, uint32_t weight, uint32_t result);
   void checkPool(uint32_t image, uint32_t result);
@@ -499,31 +500,41 @@ int64_t LayerValidator::patchesBytes() {
   return alignUp(bytes) * ESPALIER_PATCHES_POINTS;
 }
 
+/// Images times places in one, or the largest number if there are more.
+int64_t LayerValidator::placesOf(uint32_t o) {
+  int64_t places = shape(o)[0];
+  for (int64_t extent : {shape(o)[2], shape(o)[3]})
+    if (__builtin_mul_overflow(places, extent, &places))
+      return INT64_MAX;
+  return places;
+}
+
 void LayerValidator::checkWorkspace() {
   bool isConvolution = layer.kind <= ESPALIER_LAYER_CONV2D_WEIGHT_ADJOINT;
-  expect(layer.algorithm == ESPALIER_ALGORITHM_DIRECT ||
-             (isConvolution && layer.algorithm == ESPALIER_ALGORITHM_PATCHES),
-         "unknown algorithm %u", layer.algorithm);
+  if (!expect(
+          layer.algorithm == ESPALIER_ALGORITHM_DIRECT ||
+              (isConvolution && layer.algorithm == ESPALIER_ALGORITHM_PATCHES),
+          "unknown algorithm %u", layer.algorithm))
+    return;
   const int64_t needed = layer.workspace_bytes;
   if (layer.algorithm == ESPALIER_ALGORITHM_DIRECT) {
     expect(needed == 0, "a workspace of %lld bytes, expected 0",
            (long long)needed);
   } else {
     const int64_t room = patchesBytes();
-    expect(
-        needed > 0 && room > 0 && needed % room == 0,
-        "a workspace of %lld bytes, expected a multiple of %lld, the patches "
-        "of %d points",
-        (long long)needed, (long long)room, ESPALIER_PATCHES_POINTS);
+    if (!expect(needed > 0 && room > 0 && needed % room == 0,
+                "a workspace of %lld bytes, expected a multiple of %lld, the "
+                "patches of %d points",
+                (long long)needed, (long long)room, ESPALIER_PATCHES_POINTS))
+      return;
     // There are no more points than places in the larger images.
     int64_t points = 1;
     for (uint32_t o = 0; o < step.operand_count; ++o)
       if (buffer(o).rank == 4)
-        points = std::max(points, shape(o)[0] * shape(o)[2] * shape(o)[3]);
-    const int64_t rooms =
-        (points + ESPALIER_PATCHES_POINTS - 1) / ESPALIER_PATCHES_POINTS;
+        points = std::max(points, placesOf(o));
+    const int64_t rooms = (points - 1) / ESPALIER_PATCHES_POINTS + 1;
     expect(
-        room == 0 || needed / room <= rooms,
+        needed / room <= rooms,
         "a workspace of %lld bytes, more than the patches of all %lld points",
         (long long)needed, (long long)points);
   }

@@ -85,10 +85,11 @@ void Executor::runRows(const Program::Phase &phase, int64_t begin,
                        int64_t end) {
   if (phase.isReduction) {
     for (const Program::Step &step : phase.steps) {
+      const int32_t *firstRows = nullptr;
       if (step.kind == ESPALIER_STEP_COMBINE_ROWS)
-        findFirstRows(phase, step, begin, end);
+        firstRows = findFirstRows(phase, step, begin, end);
       RowBlocks blocks = cutReduction(step, begin, end);
-      runReduction(phase, step, blocks, 0, blocks.count);
+      runReduction(phase, step, blocks, 0, blocks.count, firstRows);
     }
     return;
   }

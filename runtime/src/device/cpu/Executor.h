@@ -54,7 +54,6 @@ struct Worker {
   Arena scratch;
   std::vector<espalier_kernel_operand> operands;
   FirstRows firstRows;
-  const int32_t *firsts = nullptr;
   /// Of a reduction that was interrupted.
   std::vector<double> sumsSoFar;
   /// Threads that have nothing else to do while this one works on a block, and
@@ -102,10 +101,11 @@ public:
   /// does so with all of them, in order, has run the rows.
   void runBlocks(const Program::Phase &phase, const RowBlocks &blocks,
                  int64_t first, int64_t last);
-  /// The same for a step that is a reduction, as cutReduction cut its rows. Of
-  /// a COMBINE_ROWS the first rows have been found.
+  /// The same for a step that is a reduction, as cutReduction cut its rows.
+  /// `firstRows` is what findFirstRows found for a COMBINE_ROWS.
   void runReduction(const Program::Phase &phase, const Program::Step &step,
-                    const RowBlocks &blocks, int64_t first, int64_t last);
+                    const RowBlocks &blocks, int64_t first, int64_t last,
+                    const int32_t *firstRows);
   /// Finds for each of rows [begin, end) of a COMBINE_ROWS the first with its
   /// id, counted from `begin` (-1: it has none), and writes their ids. The
   /// answer lives until the next call.

@@ -372,7 +372,8 @@ void Executor::reduceVertices(Worker &worker, const Program::Step &step,
 
 void Executor::runReduction(const Program::Phase &phase,
                             const Program::Step &step, const RowBlocks &blocks,
-                            int64_t first, int64_t last) {
+                            int64_t first, int64_t last,
+                            const int32_t *firstRows) {
   int64_t start = options.profile ? now() : 0;
   Worker &worker = workers[0];
   worker.graph = graphs.data() + phase.graph;
@@ -416,7 +417,7 @@ void Executor::runReduction(const Program::Phase &phase,
     break;
   }
   case ESPALIER_STEP_COMBINE_ROWS: {
-    CombineRows combine(step.dtype, worker.firsts, operandAt(1, blocks.begin),
+    CombineRows combine(step.dtype, firstRows, operandAt(1, blocks.begin),
                         operandAt(3, blocks.begin), elements(1), zeros,
                         threads);
     forEachIndex(used, combine.parts(), [&](unsigned, int64_t part) {
@@ -432,19 +433,22 @@ void Executor::runReduction(const Program::Phase &phase,
 const int32_t *Executor::findFirstRows(const Program::Phase &phase,
                                        const Program::Step &step, int64_t begin,
                                        int64_t end) {
+  int64_t start = options.profile ? now() : 0;
   Worker &worker = workers[0];
   worker.graph = graphs.data() + phase.graph;
   OperandRows ids = locate(worker, step.operands[0], begin);
   OperandRows out = locate(worker, step.operands[2], begin);
   const char *absent = absentRow(step.operands[0]);
-  worker.firsts = worker.firstRows.find(ids, end - begin, absent);
+  const int32_t *firsts = worker.firstRows.find(ids, end - begin, absent);
   for (int64_t r = 0; r < end - begin; ++r) {
     int32_t id = -1;
-    if (worker.firsts[r] == r)
+    if (firsts[r] == r)
       std::memcpy(&id, ids.read(r, absent), sizeof(id));
     std::memcpy(out.base + r * out.stride, &id, sizeof(id));
   }
-  return worker.firsts;
+  if (options.profile)
+    record(worker, phase, step, start, end - begin);
+  return firsts;
 }
 
 } // namespace espalier

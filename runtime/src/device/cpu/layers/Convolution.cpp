@@ -422,6 +422,7 @@ private:
     typename TiledProduct<T>::Panels panelsOfB(int64_t batch, Extent columns,
                                                Extent depths, int64_t width,
                                                T *room) const override {
+      // Not the base's function here either.
       if (!packed) {
         packB(batch, columns, depths, width, room);
         return {room, depths.size * width};

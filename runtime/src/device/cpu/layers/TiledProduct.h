@@ -81,6 +81,7 @@ public:
                   ThreadPool *pool);
 
   static int64_t scratchBytes(unsigned threads);
+
   // What a panel of B has of depth (kDepth) stays in the first-level cache, a
   // tile and its panels in the second-level cache.
 
