@@ -103,6 +103,10 @@ private:
       if (algorithm.workspaceBytes < 0 || !isCost(algorithm.seconds))
         fail("has the algorithm '" + algorithm.name +
              "' of negative or infinite cost");
+      else if (algorithm.workspaceBytes < op.algorithms.back().workspaceBytes)
+        fail("has the algorithm '" + algorithm.name +
+             "' with less workspace than its last, '" +
+             op.algorithms.back().name + "'");
     for (TensorId input : op.inputs) {
       if (!isTensor(input))
         fail("reads tensor number " + std::to_string(input) +

@@ -15,10 +15,7 @@
 using namespace espalier::planning;
 
 int64_t espalier::planning::leastWorkspace(const Operator &op) {
-  int64_t least = op.algorithms.empty() ? 0 : INT64_MAX;
-  for (const Algorithm &algorithm : op.algorithms)
-    least = std::min(least, algorithm.workspaceBytes);
-  return least;
+  return op.algorithms.empty() ? 0 : op.algorithms.back().workspaceBytes;
 }
 
 std::vector<OperatorId> espalier::planning::givenOrder(const Graph &graph) {

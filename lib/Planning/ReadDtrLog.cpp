@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "espalier/Planning/ReadGraph.h"
+#include "ReadDtrLog.h"
 
 #include <nlohmann/json.hpp>
 

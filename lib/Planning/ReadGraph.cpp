@@ -7,6 +7,8 @@
 
 #include "espalier/Planning/ReadGraph.h"
 
+#include "ReadDtrLog.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -281,21 +283,16 @@ private:
 
 } // namespace
 
-std::optional<Graph>
-espalier::planning::readCheckmateGraph(const std::string &text,
-                                       std::string &error) {
-  error.clear();
-  return CheckmateReader(error).read(text);
-}
-
 std::optional<Graph> espalier::planning::readGraph(const std::string &text,
                                                    std::string &error) {
+  error.clear();
   // A log's first line is an object by itself; a graph's file is one object.
-  size_t end = text.find('\n');
-  json first = json::parse(text.substr(0, end), nullptr, false);
+  size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  json first = json::parse(text.substr(begin, text.find('\n', begin) - begin),
+                           nullptr, false);
   bool isLog = first.is_object() && first.contains("INSTRUCTION");
   std::optional<Graph> graph =
-      isLog ? readDtrLog(text, error) : readCheckmateGraph(text, error);
+      isLog ? readDtrLog(text, error) : CheckmateReader(error).read(text);
   if (graph && graph->operators.empty()) {
     error = "there are no operators, and so nothing to plan";
     return std::nullopt;

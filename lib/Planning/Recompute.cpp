@@ -20,6 +20,8 @@ Recomputation espalier::planning::recomputationOf(
   RunSchedule schedule(problem, again);
   Recomputation result;
   result.sequence = problem.sequenceOf(schedule.runs());
+  for (const RunProblem::Runner &runner : problem.runners)
+    result.secondsOnce += runner.seconds;
   result.runsAgain = int64_t(again.size());
   for (RunSchedule::Again run : again)
     result.secondsAgain += problem.runners[run.runner].seconds;
@@ -158,10 +160,9 @@ espalier::planning::planRecomputations(const Graph &graph,
   // all where nothing else was found.
   if (!failed.empty())
     search.findLowest();
-  const int64_t lowest = RunSchedule(problem, search.lowestRuns()).peak();
   for (size_t number : failed) {
     std::optional<std::vector<RunSchedule::Again>> again;
-    if (budgets[number] >= lowest)
+    if (budgets[number] >= search.lowestPeak())
       again = search.find(budgets[number], {search.lowestRuns()});
     if (again)
       plans[number] = recomputationOf(problem, *again);

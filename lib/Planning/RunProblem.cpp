@@ -7,6 +7,8 @@
 
 #include "RunProblem.h"
 
+#include "espalier/Planning/Liveness.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -77,10 +79,8 @@ void RunProblem::makeRunners(const RecomputeOptions &options) {
     RunnerId id = size();
     Runner runner;
     runner.op = OperatorId(number);
-    runner.seconds =
-        options.seconds.empty() ? op.seconds : options.seconds[number];
-    if (!op.algorithms.empty())
-      runner.workspaceBytes = op.algorithms.back().workspaceBytes;
+    runner.seconds = op.seconds;
+    runner.workspaceBytes = leastWorkspace(op);
     runner.lastStage = op.recomputable ? RunnerId(graph.operators.size()) : -1;
     for (TensorId input : op.inputs) {
       ValueId value = valueOf[input];

@@ -192,13 +192,13 @@ void RunSearch::trySegments() {
     }
 }
 
-bool RunSearch::reduceQuickly(RunSchedule &schedule, With with) {
+void RunSearch::reduceQuickly(RunSchedule &schedule, With with) {
   // Each round breaks up what the one before made. Where that does not end soon
   // it does not end at all.
   size_t most = 2 * problem.runners.size();
   while (schedule.peak() > budget && schedule.runsAgain().size() < most) {
     if (isLate())
-      return false;
+      return;
     Key first = -1;
     Key last = -1;
     schedule.getProfile().rangeAbove(budget, first, last);
@@ -251,7 +251,6 @@ bool RunSearch::reduceQuickly(RunSchedule &schedule, With with) {
       break;
   }
   log.clear();
-  return schedule.peak() <= budget;
 }
 
 std::optional<RunSearch::Candidate>
@@ -328,7 +327,7 @@ void RunSearch::weigh(RunSchedule &schedule, Candidate &candidate, Key peak,
   }
 }
 
-bool RunSearch::reduce(RunSchedule &schedule, double power) {
+void RunSearch::reduce(RunSchedule &schedule, double power) {
   bool thorough = problem.size() <= thoroughLimit;
   size_t weighed = thorough ? 40 : 20;
   auto isWorthMore = [](const Candidate &a, const Candidate &b) {
@@ -337,7 +336,7 @@ bool RunSearch::reduce(RunSchedule &schedule, double power) {
   };
   while (schedule.peak() > budget) {
     if (isLate())
-      return false;
+      return;
     Key peak = schedule.getProfile().peakRun().key;
     findCandidates(schedule, peak);
     std::sort(candidates.begin(), candidates.end(), isWorthMore);
@@ -348,7 +347,7 @@ bool RunSearch::reduce(RunSchedule &schedule, double power) {
       weigh(schedule, candidate, peak, excess, power);
     std::sort(candidates.begin(), candidates.end(), isWorthMore);
     if (candidates.empty() || candidates[0].worth <= 0)
-      return false;
+      return;
     // Of a large graph, all that the peak needs are put in at once.
     for (const Candidate &candidate : candidates) {
       if (candidate.worth <= 0 ||
@@ -360,10 +359,9 @@ bool RunSearch::reduce(RunSchedule &schedule, double power) {
         break;
     }
     if (schedule.getProfile().excess(budget) >= excess)
-      return false;
+      return;
   }
   log.clear();
-  return true;
 }
 
 void RunSearch::tidy(RunSchedule &schedule) {

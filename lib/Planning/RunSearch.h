@@ -38,8 +38,9 @@ public:
 
   /// Looks for the lowest peak, whatever that costs.
   void findLowest();
-  /// The schedule with the lowest peak that any search met.
+  /// The schedule with the lowest peak that any search met, and that peak.
   const std::vector<Again> &lowestRuns() const { return lowestAgain; }
+  int64_t lowestPeak() const { return lowest; }
 
 private:
   /// Which of a run's inputs are computed again with it, rather than kept.
@@ -73,13 +74,13 @@ private:
   void improve();
   void trySegments();
   /// Lets go of values by their worth, roughly, until it fits.
-  bool reduceQuickly(RunSchedule &schedule, With with);
+  void reduceQuickly(RunSchedule &schedule, With with);
   /// The relief for the price of the candidate, and with what.
   void weigh(RunSchedule &schedule, Candidate &candidate, Key peak,
              double excess, double power);
   /// At each peak, the run that relieves most for its price. `power`: how much
   /// relief counts against price.
-  bool reduce(RunSchedule &schedule, double power);
+  void reduce(RunSchedule &schedule, double power);
   /// The run that would free the value at `peak`, if there is one.
   std::optional<Candidate> candidateOf(const RunSchedule &schedule,
                                        ValueId value, Key peak) const;

@@ -12,6 +12,7 @@
 #include "StableSort.h"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 #include <set>
 
@@ -170,8 +171,7 @@ espalier::planning::selectAlgorithms(const Graph &graph, const Machine &machine,
                  choice.fastestThatDoesNotFit < 0)
           choice.fastestThatDoesNotFit = a;
       }
-      if (choice.algorithm < 0)
-        choice.algorithm = step.algorithm;
+      assert(choice.algorithm >= 0 && "the plan's own does not fit");
       int64_t bytes = op.algorithms[choice.algorithm].workspaceBytes;
       if (bytes <= gap.bytes)
         step.workspaceOffset =

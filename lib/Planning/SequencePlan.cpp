@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "espalier/Planning/Liveness.h"
 #include "espalier/Planning/Recompute.h"
 
 #include <algorithm>
@@ -68,10 +69,9 @@ private:
     const Operator &op = graph.operators[sequence[size_t(number)]];
     Step step;
     step.op = sequence[size_t(number)];
-    if (!op.algorithms.empty()) {
+    if (!op.algorithms.empty())
       step.algorithm = int32_t(op.algorithms.size()) - 1;
-      step.workspaceBytes = op.algorithms.back().workspaceBytes;
-    }
+    step.workspaceBytes = leastWorkspace(op);
     for (TensorId input : op.inputs) {
       step.inputs.push_back(current[input]);
       use(current[input], number);

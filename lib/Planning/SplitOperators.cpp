@@ -247,7 +247,6 @@ private:
       Tensor tensor = graph.tensors[t];
       Piece piece{t, part, parts};
       if (tensor.batch == 0) {
-        piece.isSum = true;
         bool isLast = part == parts - 1;
         if (!isLast)
           tensor.name = pieceName(tensor.name, part, parts);
@@ -264,13 +263,10 @@ private:
         op.outputs[i] = sum;
         continue;
       }
-      int64_t rows = tensor.batch;
-      int64_t rowBytes = tensor.bytes / rows;
-      piece.firstRow = rows * part / parts;
-      piece.rows = rows * (part + 1) / parts - piece.firstRow;
+      int64_t rowBytes = tensor.bytes / tensor.batch;
       tensor.name = pieceName(tensor.name, part, parts);
-      tensor.bytes = rowBytes * piece.rows;
-      tensor.batch = piece.rows;
+      tensor.batch = piece.rows(tensor.batch);
+      tensor.bytes = rowBytes * tensor.batch;
       if (tensor.viewOf >= 0)
         tensor.viewOf = pieces[tensor.viewOf][part];
       pieces[t].push_back(addTensor(std::move(tensor), piece));
@@ -312,10 +308,15 @@ SplitGraph espalier::planning::splitOperators(const Graph &graph, int64_t limit,
   return Splitter(graph, limit, std::max(parts, 1)).run();
 }
 
-SplitGraph espalier::planning::splitToFit(const Graph &graph, int64_t limit) {
+int64_t espalier::planning::largestBatch(const Graph &graph) {
   int64_t batch = 1;
   for (const Tensor &tensor : graph.tensors)
     batch = std::max(batch, tensor.batch);
+  return batch;
+}
+
+SplitGraph espalier::planning::splitToFit(const Graph &graph, int64_t limit) {
+  const int64_t batch = largestBatch(graph);
   SplitGraph best = splitOperators(graph, limit, 1);
   int64_t least = largestOperator(best.graph);
   for (int32_t parts = 2; parts <= batch && least > limit; parts *= 2) {

@@ -9,10 +9,12 @@ import re
 import subprocess
 import sys
 
-data = os.environ.get("ESPALIER_TEST_DATA", "")
+data = os.environ["ESPALIER_TEST_DATA"]
 # Those that take no more than a second or so.
 files = sorted(glob.glob(os.path.join(data, "minimalloc", "[ACEIKi]*.csv")))
 files += sorted(glob.glob(os.path.join(data, "dsa_traces", "*.csv")))
+if not files:
+    sys.exit(f"{data} has none of them")
 for path in files:
     command = ["espalier-plan", "buffers", path, "--json"]
     capacity = re.search(r"\.(\d+)\.csv$", path)

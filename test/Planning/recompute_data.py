@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 
-data = os.environ.get("ESPALIER_TEST_DATA", "")
+data = os.environ["ESPALIER_TEST_DATA"]
 files = sorted(glob.glob(os.path.join(data, "moccasin_checkmate", "*.json")))
 files += sorted(glob.glob(os.path.join(data, "dtr_logs", "*.log")))
+if not files:
+    sys.exit(f"{data} has none of them")
 for path in files:
     command = ["espalier-plan", "recompute", path, "--json", "--changes", "0",
                "--budget", "90%,70%"]

@@ -26,7 +26,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -56,8 +55,6 @@ public:
     readGraph();
     plain = planning::withoutRecomputation(graph, planOptions);
     lowerBound = planning::recomputationLowerBound(graph, planOptions);
-    for (const planning::Operator &op : graph.operators)
-      secondsOnce += op.seconds;
     for (const std::string &budget : options.budgets)
       budgets.push_back(readBudget(budget));
     auto start = std::chrono::steady_clock::now();
@@ -97,7 +94,8 @@ private:
       double percent = std::strtod(text.c_str(), &end);
       if (end == &text.back() && end != text.c_str() && percent >= 0 &&
           percent <= 1e6)
-        return int64_t(std::floor(double(plain.peakBytes) * (percent / 100)));
+        return int64_t(std::min(double(plain.peakBytes) * (percent / 100),
+                                double(int64_t(1) << 62)));
     } else if (std::optional<int64_t> bytes = planning::parseByteSize(text)) {
       return *bytes;
     }
@@ -151,15 +149,15 @@ private:
                                 {"operators", graph.operators.size()},
                                 {"peak_bytes_before", plain.peakBytes},
                                 {"lower_bound_bytes", lowerBound},
-                                {"cost_before", secondsOnce}};
+                                {"cost_before", plain.secondsOnce}};
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (size_t i = 0; i < plans.size(); ++i) {
       nlohmann::ordered_json entry{{"budget_bytes", budgets[i]}};
       if (plans[i]) {
         entry["peak_bytes"] = plans[i]->peakBytes;
-        entry["cost"] = secondsOnce + plans[i]->secondsAgain;
+        entry["cost"] = plain.secondsOnce + plans[i]->secondsAgain;
         entry["overhead_percent"] =
-            percent(plans[i]->secondsAgain, secondsOnce);
+            percent(plans[i]->secondsAgain, plain.secondsOnce);
         entry["recomputed_operators"] = plans[i]->runsAgain;
       } else {
         entry["error"] = errors[i];
@@ -179,7 +177,7 @@ private:
                 "lower bound  %lld bytes\n"
                 "cost before  %.17g\n",
                 graph.operators.size(), (long long)plain.peakBytes,
-                (long long)lowerBound, secondsOnce);
+                (long long)lowerBound, plain.secondsOnce);
     for (size_t i = 0; i < plans.size(); ++i) {
       std::printf("budget       %lld bytes\n", (long long)budgets[i]);
       if (!plans[i]) {
@@ -192,8 +190,8 @@ private:
                   "recomputed   %lld operators\n",
                   (long long)plans[i]->peakBytes, (long long)plans[i]->peakRun,
                   plans[i]->sequence.size(),
-                  secondsOnce + plans[i]->secondsAgain,
-                  percent(plans[i]->secondsAgain, secondsOnce),
+                  plain.secondsOnce + plans[i]->secondsAgain,
+                  percent(plans[i]->secondsAgain, plain.secondsOnce),
                   (long long)plans[i]->runsAgain);
     }
     if (arenaBytes >= 0)
@@ -206,7 +204,6 @@ private:
   planning::Graph graph;
   planning::Recomputation plain;
   int64_t lowerBound = 0;
-  double secondsOnce = 0;
   std::vector<int64_t> budgets;
   std::vector<std::optional<planning::Recomputation>> plans;
   std::vector<std::string> errors;

@@ -84,7 +84,7 @@ struct Operator {
   /// By output: the parameter whose new value it is, written where the old one
   /// is; -1: none. Empty: none of them.
   std::vector<TensorId> updates;
-  /// Fastest first; the last needs the least workspace. Empty: one, without.
+  /// The last needs the least workspace. Empty: one, without.
   std::vector<Algorithm> algorithms;
 };
 

@@ -37,10 +37,6 @@ namespace espalier::planning {
 /// `error` says where. A graph that is returned has passed checkGraph().
 std::optional<Graph> readGraph(const std::string &text, std::string &error);
 
-std::optional<Graph> readCheckmateGraph(const std::string &text,
-                                        std::string &error);
-std::optional<Graph> readDtrLog(const std::string &text, std::string &error);
-
 } // namespace espalier::planning
 
 #endif // ESPALIER_PLANNING_READGRAPH_H

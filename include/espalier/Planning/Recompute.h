@@ -42,8 +42,6 @@
 namespace espalier::planning {
 
 struct RecomputeOptions {
-  /// By operator: what a run costs. Empty: the operators' own seconds.
-  std::vector<double> seconds;
   /// An output of an input's size may lie where the input lay, if the operator
   /// says so (Operator::inPlace), reads it once, and nothing reads the input
   /// afterwards.
@@ -64,6 +62,8 @@ struct Recomputation {
   int64_t peakBytes = 0;
   /// The number in `sequence` of the first run that has so much live.
   int64_t peakRun = 0;
+  /// What one run of every operator costs, views apart.
+  double secondsOnce = 0;
   /// Runs beyond the first ones, views apart, and what they cost.
   int64_t runsAgain = 0;
   double secondsAgain = 0;

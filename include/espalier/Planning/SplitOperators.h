@@ -38,11 +38,11 @@ struct Piece {
   int32_t of = -1;
   int32_t part = 0;
   int32_t parts = 1;
-  /// Of a tensor: the sum over the pieces so far, not rows.
-  bool isSum = false;
-  /// Its rows, of a tensor with a batch: [firstRow, firstRow + rows).
-  int64_t firstRow = 0;
-  int64_t rows = 0;
+  /// Of a batch of so many rows, which of them it has.
+  int64_t firstRow(int64_t batch) const { return batch * part / parts; }
+  int64_t rows(int64_t batch) const {
+    return batch * (part + 1) / parts - firstRow(batch);
+  }
 };
 
 struct SplitGraph {
@@ -58,6 +58,9 @@ struct SplitGraph {
 /// which make or read the same batches, into `parts`. As it was, if there are
 /// none.
 SplitGraph splitOperators(const Graph &graph, int64_t limit, int32_t parts);
+
+/// The rows of the largest batch, and so the most parts; 1 if there is none.
+int64_t largestBatch(const Graph &graph);
 
 /// The most that one operator needs: what it reads and makes, and the least
 /// workspace.

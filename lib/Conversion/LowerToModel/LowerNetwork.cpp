@@ -299,7 +299,9 @@ private:
       int64_t column = 0;
       if (Operation *slice = source.getDefiningOp())
         if (BlockArgument input = plan::getSlicedInput(slice)) {
-          column = plan::getFirstElement(slice);
+          auto type = cast<RankedTensorType>(input.getType());
+          column = plan::getFirstRow(slice) *
+                   ShapedType::getNumElements(type.getShape().drop_front());
           source = input;
         }
       addStep(op->getLoc(), "prefetch", [&](OpBuilder &inside) {

@@ -308,8 +308,10 @@ TEST(SplitOperators, GoesBelowTheLargestLayer) {
 
   // Every row of every batch is made once, and so is every sum.
   std::vector<int64_t> rows(graph.tensors.size(), 0);
-  for (const Piece &piece : split.tensors)
-    rows[piece.of] += piece.isSum ? 1 : piece.parts == 1 ? -1 : piece.rows;
+  for (const Piece &piece : split.tensors) {
+    int64_t batch = graph.tensors[piece.of].batch;
+    rows[piece.of] += piece.parts == 1 ? -1 : batch > 0 ? piece.rows(batch) : 1;
+  }
   for (size_t t = 0; t < graph.tensors.size(); ++t)
     if (rows[t] != -1) {
       EXPECT_EQ(rows[t], graph.tensors[t].batch > 0 ? graph.tensors[t].batch

@@ -65,9 +65,6 @@ BlockArgument plan::getSlicedInput(Operation *op) {
   return input;
 }
 
-int64_t plan::getFirstElement(Operation *slice) {
-  auto rows = cast<tensor::ExtractSliceOp>(slice);
-  RankedTensorType from = rows.getSourceType();
-  return rows.getStaticOffsets()[0] *
-         (from.getNumElements() / from.getDimSize(0));
+int64_t plan::getFirstRow(Operation *slice) {
+  return cast<tensor::ExtractSliceOp>(slice).getStaticOffsets()[0];
 }

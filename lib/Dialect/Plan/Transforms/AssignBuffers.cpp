@@ -49,8 +49,8 @@ static void shareInPlace(NetworkGraph &network) {
       if (input < 0 || plan.buffers[output].sharesWith >= 0)
         continue;
       planning::BufferId source = step.inputs[input];
-      bool readTwice = llvm::count(step.inputs, source) > 1 &&
-                       !op.inPlace.empty() && op.outputs.size() > 1;
+      bool readTwice =
+          llvm::count(step.inputs, source) > 1 && op.outputs.size() > 1;
       bool isOwn = network.graph.tensors[plan.buffers[source].tensor].kind ==
                    planning::TensorKind::temporary;
       if (isTaken[source] || readTwice || !isOwn ||
@@ -107,10 +107,7 @@ struct AssignBuffersPass
     if (failed(network))
       return signalPassFailure();
     // A plan within a budget has its places already.
-    auto isPlaced = [](const planning::Buffer &buffer) {
-      return buffer.offset >= 0;
-    };
-    if (!llvm::all_of(network->plan.buffers, isPlaced)) {
+    if (!network->isPlaced()) {
       if (inPlace)
         shareInPlace(*network);
       std::string error;

@@ -43,6 +43,13 @@ public:
   /// Fits the lifetimes of buffers to the order of the plan's steps.
   void updateLifetimes();
 
+  /// Whether every buffer has its place in the device's memory.
+  bool isPlaced() const {
+    return llvm::all_of(plan.buffers, [](const planning::Buffer &buffer) {
+      return buffer.offset >= 0;
+    });
+  }
+
   /// Makes the function what `plan` says.
   mlir::LogicalResult write();
 

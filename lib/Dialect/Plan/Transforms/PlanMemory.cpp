@@ -70,9 +70,7 @@ public:
     if (plan(*network))
       return write(*network, 1);
     int64_t largest = planning::largestOperator(network->graph);
-    int64_t batch = 1;
-    for (const planning::Tensor &tensor : network->graph.tensors)
-      batch = std::max(batch, tensor.batch);
+    const int64_t batch = planning::largestBatch(network->graph);
     options.reorder = true;
     for (int32_t parts = 2; split && parts <= batch; parts *= 2) {
       OwningOpRef<func::FuncOp> copy = cast<func::FuncOp>(function->clone());

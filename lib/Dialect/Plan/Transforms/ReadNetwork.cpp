@@ -106,14 +106,12 @@ private:
 
   /// Each part of an input that is read in parts is an input.
   void readSlices(BlockArgument argument, const std::string &name) {
-    int64_t row = cast<RankedTensorType>(argument.getType()).getNumElements() /
-                  rowsOf(argument.getType());
     // As the function has them, and not the list of users.
     for (Operation &op : *argument.getOwner()) {
       if (getSlicedInput(&op) != argument)
         continue;
       Value part = op.getResult(0);
-      int64_t first = getFirstElement(&op) / row, rows = rowsOf(part.getType());
+      int64_t first = getFirstRow(&op), rows = rowsOf(part.getType());
       TensorId tensor = addTensor(part,
                                   name + "[" + std::to_string(first) + ":" +
                                       std::to_string(first + rows) + "]",

@@ -99,10 +99,7 @@ struct SelectConvAlgorithmsPass
     FailureOr<NetworkGraph> network = NetworkGraph::read(function);
     if (failed(network))
       return failure();
-    auto isPlaced = [](const planning::Buffer &buffer) {
-      return buffer.offset >= 0;
-    };
-    if (!llvm::all_of(network->plan.buffers, isPlaced))
+    if (!network->isPlaced())
       return function.emitError("algorithms cannot be selected: not every "
                                 "tensor has its place; run assign-buffers "
                                 "before");

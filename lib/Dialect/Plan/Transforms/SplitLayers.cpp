@@ -123,25 +123,25 @@ private:
     return cloneWhole(value.getDefiningOp())->getResult(0);
   }
 
-  /// The rows of `value` that part `number` of `parts` works on.
-  Value rowsOf(Value value, int32_t number, int32_t parts) {
+  /// The rows of `value` that the piece works on.
+  Value rowsOf(Value value, const planning::Piece &piece) {
     if (auto it = partsOf.find(value); it != partsOf.end())
-      return it->second[number];
+      return it->second[piece.part];
     Operation *op = value.getDefiningOp();
     if (Value known = whole.lookup(value)) {
-      Value &slice = slices[{value, number, parts}];
+      Value &slice = slices[{value, piece.part, piece.parts}];
       if (!slice) {
         auto type = cast<RankedTensorType>(value.getType());
-        int64_t all = type.getDimSize(0), first = all * number / parts;
         SmallVector<int64_t> shape(type.getShape());
-        shape[0] = all * (number + 1) / parts - first;
-        slice = nn::buildSlice(
-            builder, value.getLoc(), known,
-            RankedTensorType::get(shape, type.getElementType()), 0, first);
+        shape[0] = piece.rows(type.getDimSize(0));
+        slice =
+            nn::buildSlice(builder, value.getLoc(), known,
+                           RankedTensorType::get(shape, type.getElementType()),
+                           0, piece.firstRow(type.getDimSize(0)));
       }
       return slice;
     }
-    Value viewed = rowsOf(op->getOperand(0), number, parts);
+    Value viewed = rowsOf(op->getOperand(0), piece);
     int64_t rows = cast<RankedTensorType>(viewed.getType()).getDimSize(0);
     return nn::cloneForRows(builder, op, viewed, rows)->getResult(0);
   }
@@ -152,13 +152,11 @@ private:
     SmallVector<Value> operands;
     int64_t rows = 0;
     auto countRows = [&](Value value) {
-      int64_t all = cast<RankedTensorType>(value.getType()).getDimSize(0);
-      rows =
-          all * (piece.part + 1) / piece.parts - all * piece.part / piece.parts;
+      rows = piece.rows(cast<RankedTensorType>(value.getType()).getDimSize(0));
     };
     for (auto [cut, operand] : llvm::zip(cuts.operands, op->getOperands()))
       if (cut == nn::Cut::rows) {
-        operands.push_back(rowsOf(operand, piece.part, piece.parts));
+        operands.push_back(rowsOf(operand, piece));
         countRows(operand);
       } else {
         operands.push_back(wholeOf(operand));

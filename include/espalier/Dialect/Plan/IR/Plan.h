@@ -53,8 +53,7 @@ std::string getOperatorName(mlir::Operation *op);
 /// anybody does to it: such an input stays on the host, and the rows are
 /// fetched from there on their own. Null otherwise.
 mlir::BlockArgument getSlicedInput(mlir::Operation *op);
-/// Where the rows begin, in elements of the input.
-int64_t getFirstElement(mlir::Operation *slice);
+int64_t getFirstRow(mlir::Operation *slice);
 
 } // namespace espalier::plan
 
