@@ -39,13 +39,13 @@ public:
   std::optional<Plan> plan(int64_t budget) {
     // Everything stays, if it fits.
     if (live.peakBytes - options.alignment < budget) {
-      Attempt attempt = attemptOf({unlimited, unlimited, 0, nullptr});
+      Attempt attempt = attemptOf({all(), unlimited, unlimited, 0});
       packPlan(attempt.plan, budget, options.alignment);
       if (attempt.plan.arenaBytes <= budget)
         return std::move(attempt.plan);
     }
     if (isLarge())
-      return search(budget, thorough);
+      return search(all(), budget, thorough);
     climb();
     const Attempt *best = nullptr;
     for (const Attempt &rung : ladder)
@@ -86,18 +86,24 @@ public:
       return least;
     }
     int64_t high = live.peakBytes;
-    if (!search(high, thorough))
+    if (!search(all(), high, thorough))
       return -1;
-    std::optional<Plan> plan = descend(high, thorough, 4);
+    std::optional<Plan> plan = descend(all(), high, thorough, 4);
     return plan ? plan->arenaBytes : high;
   }
 
 private:
+  /// What a plan may do besides keeping what it has.
+  struct Means {
+    bool offload = false;
+    bool recompute = false;
+  };
   struct Choice {
+    Means means;
     int64_t walkBudget = 0;
     int64_t placeBudget = 0;
     double linkPrice = 0;
-    std::shared_ptr<std::vector<double>> stalls;
+    std::shared_ptr<std::vector<double>> stalls = nullptr;
   };
   struct Attempt {
     Choice choice;
@@ -133,8 +139,8 @@ private:
                           ? input.machine.hostMemoryBytes
                           : unlimited;
     walk.alignment = options.alignment;
-    walk.offload = options.offload;
-    walk.recompute = options.recompute;
+    walk.offload = choice.means.offload;
+    walk.recompute = choice.means.recompute;
     walk.inPlace = options.inPlace;
     walk.linkPrice = choice.linkPrice;
     walk.stalls = choice.stalls.get();
@@ -173,6 +179,7 @@ private:
     int packings;
   };
 
+  Means all() const { return {options.offload, options.recompute}; }
   bool isLarge() const { return graph.operators.size() > 4000; }
 
   /// Plans for budgets that do not depend on the one that is asked for. Whoever
@@ -182,29 +189,37 @@ private:
     if (hasClimbed)
       return;
     hasClimbed = true;
-    static const Effort brief = {{1, 0.95, 0.88}, {0.03, 0.2, 1}, 2, 8};
-    Attempt all = attemptOf({unlimited, unlimited, 0, nullptr});
-    if (all.fits) {
-      packPlan(all.plan, live.peakBytes, options.alignment);
-      addRung(std::move(all.plan));
+    Attempt keeping = attemptOf({all(), unlimited, unlimited, 0});
+    if (keeping.fits) {
+      packPlan(keeping.plan, live.peakBytes, options.alignment);
+      addRung(std::move(keeping.plan));
     }
-    int64_t lowest =
-        ladder.empty() ? live.peakBytes : ladder.front().plan.arenaBytes;
-    int failures = 0;
-    auto level = double(live.peakBytes);
-    while (failures < 3 && int64_t(level) >= floor()) {
-      std::optional<Plan> plan = search(int64_t(level), brief);
-      level *= 0.96;
-      if (!plan) {
-        ++failures;
-        continue;
-      }
-      failures = 0;
+    static const Effort brief = {{1, 0.95, 0.88}, {0.03, 0.2, 1}, 2, 8};
+    static const Effort quick = {{1, 0.92}, {0.2}, 1, 3};
+    // To have the choice is not always to make the best of it.
+    std::vector<Means> fewer;
+    if (options.offload && options.recompute)
+      fewer = {{true, false}, {false, true}};
+    int64_t lowest = live.peakBytes;
+    auto add = [&](std::optional<Plan> plan) {
+      if (!plan)
+        return false;
       lowest = std::min(lowest, plan->arenaBytes);
       addRung(std::move(*plan));
+      return true;
+    };
+    add(descend(all(), lowest, thorough, 12));
+    WalkFailure why = failure;
+    for (Means means : fewer)
+      while (add(search(means, lowest - lowest / 100, thorough))) {
+      }
+    for (auto level = double(live.peakBytes); int64_t(level) > lowest;
+         level *= 0.96) {
+      add(search(all(), int64_t(level), brief));
+      for (Means means : fewer)
+        add(search(means, int64_t(level), quick));
     }
-    if (std::optional<Plan> plan = descend(lowest, thorough, 12))
-      addRung(std::move(*plan));
+    failure = why;
   }
 
   void addRung(Plan plan) {
@@ -226,18 +241,19 @@ private:
   }
 
   /// The plan for the smallest budget below `high` that is found by bisection.
-  std::optional<Plan> descend(int64_t high, const Effort &effort, int rounds) {
+  std::optional<Plan> descend(Means means, int64_t high, const Effort &effort,
+                              int rounds) {
     int64_t low = floor();
     if (low >= high)
       return std::nullopt;
-    std::optional<Plan> best = search(low, effort);
+    std::optional<Plan> best = search(means, low, effort);
     WalkFailure why = failure;
     for (; !best && rounds > 0; --rounds) {
       int64_t middle = low + (high - low) / 2;
       middle -= middle % options.alignment;
       if (middle <= low)
         break;
-      std::optional<Plan> plan = search(middle, effort);
+      std::optional<Plan> plan = search(means, middle, effort);
       if (!plan) {
         low = middle;
         why = failure.bytesNeeded > 0 ? failure : why;
@@ -256,7 +272,8 @@ private:
     return best;
   }
 
-  std::optional<Plan> search(int64_t budget, const Effort &effort) {
+  std::optional<Plan> search(Means means, int64_t budget,
+                             const Effort &effort) {
     failure = {};
     std::vector<Attempt> attempts;
     auto attempt = [&](const Choice &choice) {
@@ -266,9 +283,9 @@ private:
     };
     for (double room : effort.rooms)
       for (double price : effort.prices)
-        attempt({int64_t(double(budget) * room), budget, price, nullptr});
+        attempt({means, int64_t(double(budget) * room), budget, price});
     if (attempts.empty())
-      attempt({budget, budget, 0.2, nullptr});
+      attempt({means, budget, budget, 0.2});
     if (attempts.empty())
       return std::nullopt;
 

@@ -215,6 +215,37 @@ TEST(PlanMemory, ResidualNetworksToo) {
   sweep(makeResNet({1, 1, 1, 1}, options), makeK40c(), 20);
 }
 
+// But for what luck in the search makes of it.
+TEST(PlanMemory, MoreMeansAreNoWorse) {
+  NetworkOptions network;
+  network.batch = 8;
+  for (const Graph &graph :
+       {makeAlexNet(network), makeResNet({1, 1, 1, 1}, network)}) {
+    const Machine machine = makeK40c();
+    std::string error;
+    MemoryPlanner all(graph, machine, {});
+    const int64_t smallest = all.smallestBudget(error);
+    for (bool offload : {false, true}) {
+      PlanMemoryOptions options;
+      options.offload = offload;
+      options.recompute = !offload;
+      MemoryPlanner one(graph, machine, options);
+      const int64_t least = one.smallestBudget(error);
+      ASSERT_GT(least, 0) << error;
+      EXPECT_LE(smallest, least + least / 50);
+      PlanMemoryReport report, ofAll;
+      ASSERT_TRUE(one.plan(INT64_MAX / 8, report, error)) << error;
+      const int64_t peak = report.lowerBoundBytes;
+      for (int64_t budget = peak; budget > least; budget -= peak / 20) {
+        ASSERT_TRUE(one.plan(budget, report, error)) << error;
+        ASSERT_TRUE(all.plan(budget, ofAll, error)) << error;
+        EXPECT_LE(ofAll.seconds, 1.02 * report.seconds)
+            << budget << " of " << peak << ", offload " << offload;
+      }
+    }
+  }
+}
+
 TEST(PlanMemory, RandomGraphsAndBudgets) {
   int plans = 0, offloading = 0, recomputing = 0;
   for (uint32_t seed = 0; seed < 1500; ++seed) {
