@@ -87,16 +87,9 @@ void espalier::buildPlanningPipeline(OpPassManager &manager,
     memory.machine = options.machine;
     memory.inPlace = options.inPlace;
     memory.split = options.splitLayers;
-    plan::PlanOffloadPassOptions copies{memory.budget, memory.machine,
-                                        memory.inPlace, memory.split};
-    plan::PlanRecomputePassOptions again{memory.budget, memory.machine,
-                                         memory.inPlace, memory.split};
-    if (options.offload && options.recomputeLayers)
-      manager.addNestedPass<func::FuncOp>(plan::createPlanMemoryPass(memory));
-    else if (options.offload)
-      manager.addNestedPass<func::FuncOp>(plan::createPlanOffloadPass(copies));
-    else if (options.recomputeLayers)
-      manager.addNestedPass<func::FuncOp>(plan::createPlanRecomputePass(again));
+    memory.offload = options.offload;
+    memory.recompute = options.recomputeLayers;
+    manager.addNestedPass<func::FuncOp>(plan::createPlanMemoryPass(memory));
   }
   plan::AssignBuffersPassOptions assignment;
   assignment.inPlace = options.inPlace;

@@ -8,6 +8,7 @@
 #include "espalier/Dialect/Plan/Transforms/ExportPlan.h"
 #include "espalier/InitAll.h"
 #include "espalier/Pipelines/Pipelines.h"
+#include "espalier/Planning/CheckPlan.h"
 #include "espalier/Target/Library.h"
 
 #include "mlir/IR/AsmState.h"
@@ -209,6 +210,25 @@ static LogicalResult writePlan(ModuleOp module) {
   return writeFile(planPath, *text);
 }
 
+/// Before anything is made of plans, somebody who had no part in them looks at
+/// them.
+static LogicalResult checkPlans(ModuleOp module) {
+  for (func::FuncOp function : module.getOps<func::FuncOp>()) {
+    if (!espalier::plan::isPlanned(function))
+      continue;
+    FailureOr<espalier::planning::PlanFile> file =
+        espalier::plan::exportPlan(function);
+    if (failed(file))
+      return failure();
+    std::string problem =
+        espalier::planning::checkPlan(file->graph, file->plan);
+    if (!problem.empty())
+      return function.emitError("the plan of @")
+             << function.getName() << " is wrong: " << problem;
+  }
+  return success();
+}
+
 static LogicalResult compile() {
   DialectRegistry registry;
   espalier::registerAllDialects(registry);
@@ -293,6 +313,8 @@ static LogicalResult compile() {
     return failure();
   espalier::buildBatchingPipeline(manager, options);
   if (failed(manager.run(*module)))
+    return failure();
+  if (failed(checkPlans(*module)))
     return failure();
   if (!planPath.empty() && failed(writePlan(*module)))
     return failure();

@@ -77,3 +77,87 @@ func.func @nobodys(%x: tensor<1x1x8x8xf32>, %w: tensor<97x1x1x1xf32>) -> tensor<
   %y = nn.conv2d %x, %w {plan.workspace = array<i64: 12288, 0>} : tensor<1x1x8x8xf32>, tensor<97x1x1x1xf32>
   return %y : tensor<1x97x8x8xf32>
 }
+
+// -----
+
+func.func @prefetch_c2(%x: tensor<4xf32> {nn.input = "x"}) -> tensor<4xf32> {
+  %a = nn.relu %x : tensor<4xf32>
+  // expected-error @+1 {{'plan.prefetch' op [C2] copies what nn.relu makes on the device}}
+  %y = plan.prefetch %a : tensor<4xf32> -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @two_offsets(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'nn.relu' op expects 'plan.offsets' to have for each of 1 results a multiple of 64, or -1, array<i64: OFFSETS>}}
+  %y = nn.relu %x {plan.offsets = array<i64: 0, 64>} : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @unaligned(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'nn.relu' op expects 'plan.offsets' to have}}
+  %y = nn.relu %x {plan.offsets = array<i64: 32>} : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @narrow(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'nn.relu' op expects 'plan.offsets' to have}}
+  %y = nn.relu %x {plan.offsets = array<i32: 64>} : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op expects 'plan.offset' of argument #0 to be an i64, a multiple of 64}}
+func.func @argument(%x: tensor<4xf32> {plan.offset = -64 : i64}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @again(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'nn.relu' op expects 'plan.again' to be an i64 of at least 1}}
+  %y = nn.relu %x {plan.again = 0 : i64} : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+func.func @operator(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'nn.relu' op expects 'plan.operator' to be an i64 of at least 0}}
+  %y = nn.relu %x {plan.operator = "first"} : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op expects 'plan.notes' to be strings}}
+func.func @notes(%x: tensor<4xf32>) -> tensor<4xf32> attributes {plan.notes = [5]} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op expects 'plan.memory' to be a #plan.memory}}
+func.func @memory(%x: tensor<4xf32>) -> tensor<4xf32> attributes {plan.memory = 5 : i64} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{has -1 bytes on the device, 0 on the host and a budget of 0, expects none to be negative}}
+func.func @negative(%x: tensor<4xf32>) -> tensor<4xf32> attributes {plan.memory = #plan.memory<device -1, host 0, budget 0, machine "">} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{needs 128 bytes of a budget of 64}}
+func.func @beyond(%x: tensor<4xf32>) -> tensor<4xf32> attributes {plan.memory = #plan.memory<device 128, host 0, budget 64, machine "">} {
+  return %x : tensor<4xf32>
+}

@@ -125,6 +125,10 @@ bool espalier::nn::isZeros(Value value) {
 Value espalier::nn::buildSlice(OpBuilder &builder, Location loc, Value source,
                                RankedTensorType type, int64_t dim,
                                int64_t offset) {
+  // No offset is inside of nothing.
+  if (type.hasStaticShape() && type.getNumElements() == 0)
+    return arith::ConstantOp::create(
+        builder, loc, DenseElementsAttr::get(type, ArrayRef<Attribute>{}));
   SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1));
   SmallVector<OpFoldResult> sizes;

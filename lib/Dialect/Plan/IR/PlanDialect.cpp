@@ -74,8 +74,82 @@ static LogicalResult verifyWorkspace(Operation *op,
   return diagnostic;
 }
 
+/// The device's and the host's memory are given out in such pieces.
+static constexpr int64_t kAlignment = 64;
+
+static bool isPlace(int64_t offset) {
+  return offset >= 0 && offset % kAlignment == 0;
+}
+
+/// `plan.offsets` has a place for each result, or -1.
+static LogicalResult verifyOffsets(Operation *op, Attribute attribute) {
+  auto offsets = dyn_cast<DenseI64ArrayAttr>(attribute);
+  if (offsets && offsets.size() == op->getNumResults() &&
+      llvm::all_of(offsets.asArrayRef(), [](int64_t offset) {
+        return offset == -1 || isPlace(offset);
+      }))
+    return success();
+  return op->emitOpError("expects '")
+         << kOffsetsAttrName << "' to have for each of " << op->getNumResults()
+         << " results a multiple of " << kAlignment
+         << ", or -1, array<i64: OFFSETS>";
+}
+
+/// The attributes that number something, and the first number.
+static std::optional<int64_t> leastOf(StringRef name) {
+  if (name == kOperatorAttrName)
+    return 0;
+  if (name == kAgainAttrName)
+    return 1;
+  return std::nullopt;
+}
+
+LogicalResult PlanDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                    unsigned number,
+                                                    NamedAttribute attribute) {
+  if (attribute.getName() != kOffsetAttrName)
+    return success();
+  auto offset = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (offset && offset.getType().isSignlessInteger(64) &&
+      isPlace(offset.getInt()))
+    return success();
+  return op->emitOpError("expects '")
+         << kOffsetAttrName << "' of argument #" << number
+         << " to be an i64, a multiple of " << kAlignment;
+}
+
+LogicalResult MemoryAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t device, int64_t host, int64_t budget,
+                                 StringRef) {
+  if (device < 0 || host < 0 || budget < 0)
+    return emitError() << "has " << device << " bytes on the device, " << host
+                       << " on the host and a budget of " << budget
+                       << ", expects none to be negative";
+  if (budget > 0 && device > budget)
+    return emitError() << "needs " << device << " bytes of a budget of "
+                       << budget;
+  return success();
+}
+
 LogicalResult PlanDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
+  StringRef known = attribute.getName();
+  if (known == kOffsetsAttrName)
+    return verifyOffsets(op, attribute.getValue());
+  if (std::optional<int64_t> least = leastOf(known)) {
+    auto value = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!value || !value.getType().isSignlessInteger(64) ||
+        value.getInt() < *least)
+      return op->emitOpError("expects '")
+             << known << "' to be an i64 of at least " << *least;
+  }
+  if (known == kMemoryAttrName && !isa<MemoryAttr>(attribute.getValue()))
+    return op->emitOpError("expects '") << known << "' to be a #plan.memory";
+  if (known == kNotesAttrName) {
+    auto notes = dyn_cast<ArrayAttr>(attribute.getValue());
+    if (!notes || !llvm::all_of(notes, llvm::IsaPred<StringAttr>))
+      return op->emitOpError("expects '") << known << "' to be strings";
+  }
   if (attribute.getName() == kWorkspaceAttrName &&
       !op->hasAttr(kAlgorithmAttrName))
     return op->emitOpError("has a '") << kWorkspaceAttrName << "', but no '"
@@ -111,6 +185,13 @@ LogicalResult PrefetchOp::verify() {
   if (source != getResult().getType())
     return emitOpError("[C1] copies ")
            << getResult().getType() << " from a source of " << source;
+  // What is no host's value is at home there: an argument, some rows of one, or
+  // a constant.
+  Operation *op = getSource().getDefiningOp();
+  if (op && !isa<HostType>(getSource().getType()) &&
+      !op->hasTrait<OpTrait::ConstantLike>() && !getSlicedInput(op))
+    return emitOpError("[C2] copies what ")
+           << op->getName() << " makes on the device";
   return success();
 }
 

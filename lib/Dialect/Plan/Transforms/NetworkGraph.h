@@ -30,9 +30,6 @@ namespace espalier::plan {
 /// static shape, and with at least one layer operator over a batch.
 bool isNetwork(mlir::func::FuncOp function);
 
-/// Which operator of the graph an operator is, of those that run several times.
-constexpr llvm::StringLiteral kOperatorAttrName = "plan.operator";
-
 class NetworkGraph {
 public:
   /// Reads `function`, or says what in it cannot be planned. New values of
@@ -60,6 +57,12 @@ public:
   /// The operator of the function that one of the graph was read from.
   mlir::Operation *operatorAt(planning::OperatorId op) const {
     return operators[op];
+  }
+
+  /// What `value`, which has memory of its own, was read as; -1: nothing.
+  planning::TensorId getTensor(mlir::Value value) const {
+    auto it = tensorOf.find(value);
+    return it == tensorOf.end() ? -1 : it->second;
   }
 
 private:

@@ -333,7 +333,7 @@ private:
     for (const nn::Algorithm &algorithm : nn::getAlgorithms(&op))
       described.algorithms.push_back(
           {nn::getName(algorithm.kind).str(), algorithm.workspaceBytes});
-    described.separable = describeRows(op, described);
+    described.separable = describeRows(op, described) && !isEmpty(op);
     described.inPlace = inPlaceOf(op);
     auto updates = updatesOf.find(&op);
     if (updates != updatesOf.end()) {
@@ -346,6 +346,13 @@ private:
     }
     result.operators.push_back(&op);
     graph().operators.push_back(std::move(described));
+  }
+
+  /// Whether something that `op` reads or makes has no elements to share out.
+  static bool isEmpty(Operation &op) {
+    auto hasNone = [](Type type) { return bytesOf(type) == 0; };
+    return llvm::any_of(op.getOperandTypes(), hasNone) ||
+           llvm::any_of(op.getResultTypes(), hasNone);
   }
 
   static int64_t rowsOf(Type type) {

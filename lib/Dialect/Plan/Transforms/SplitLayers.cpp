@@ -119,8 +119,12 @@ private:
     if (auto it = partsOf.find(value); it != partsOf.end())
       return whole[value] = tensor::ConcatOp::create(builder, value.getLoc(),
                                                      /*dim=*/0, it->second);
-    // It names others' memory: a reshape, or a transpose.
-    return cloneWhole(value.getDefiningOp())->getResult(0);
+    Operation *op = value.getDefiningOp();
+    Value made = cloneWhole(op)->getResult(0);
+    // Others name memory: reshapes and transposes.
+    if (getSlicedInput(op))
+      whole[value] = made;
+    return made;
   }
 
   /// The rows of `value` that the piece works on.
@@ -128,7 +132,13 @@ private:
     if (auto it = partsOf.find(value); it != partsOf.end())
       return it->second[piece.part];
     Operation *op = value.getDefiningOp();
-    if (Value known = whole.lookup(value)) {
+    Value known = whole.lookup(value);
+    int64_t first = 0;
+    if (BlockArgument input = op ? getSlicedInput(op) : BlockArgument()) {
+      known = input;
+      first = getFirstRow(op);
+    }
+    if (known) {
       Value &slice = slices[{value, piece.part, piece.parts}];
       if (!slice) {
         auto type = cast<RankedTensorType>(value.getType());
@@ -137,7 +147,7 @@ private:
         slice =
             nn::buildSlice(builder, value.getLoc(), known,
                            RankedTensorType::get(shape, type.getElementType()),
-                           0, piece.firstRow(type.getDimSize(0)));
+                           0, first + piece.firstRow(type.getDimSize(0)));
       }
       return slice;
     }

@@ -84,7 +84,7 @@ private:
   }
 
   /// Parts of inputs are on the host; those that are on the device from the
-  /// beginning are fetched first.
+  /// beginning are fetched first, once it is planned where they lie.
   void fetchSlices() {
     for (Operation *op : old)
       if (getSlicedInput(op))
@@ -96,8 +96,12 @@ private:
         isMade[buffer] = true;
     for (auto [id, buffer] : llvm::enumerate(network.plan.buffers)) {
       Operation *op = network.tensors[buffer.tensor].getDefiningOp();
-      if (!isMade[id] && op && getSlicedInput(op))
+      if (isMade[id] || !op || !getSlicedInput(op))
+        continue;
+      if (network.isPlaced())
         fetch(BufferId(id));
+      else
+        define(BufferId(id), host.lookup(buffer.tensor));
     }
   }
 

@@ -34,6 +34,8 @@ namespace espalier::plan {
 constexpr llvm::StringLiteral kOffsetsAttrName = "plan.offsets";
 constexpr llvm::StringLiteral kOffsetAttrName = "plan.offset";
 constexpr llvm::StringLiteral kAgainAttrName = "plan.again";
+/// Which operator of the graph an operator is, of those that run several times.
+constexpr llvm::StringLiteral kOperatorAttrName = "plan.operator";
 constexpr llvm::StringLiteral kAlgorithmAttrName = "plan.algorithm";
 constexpr llvm::StringLiteral kWorkspaceAttrName = "plan.workspace";
 constexpr llvm::StringLiteral kMemoryAttrName = "plan.memory";

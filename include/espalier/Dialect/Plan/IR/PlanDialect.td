@@ -47,6 +47,7 @@ def Plan_Dialect : Dialect {
   let cppNamespace = "::espalier::plan";
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
 }
 
@@ -74,6 +75,7 @@ def Plan_MemoryAttr : AttrDef<Plan_Dialect, "Memory"> {
     `<` `device` $device `,` `host` $host `,` `budget` $budget `,`
     `machine` $machine `>`
   }];
+  let genVerifyDecl = 1;
 }
 
 #endif // ESPALIER_DIALECT_PLAN_IR_PLANDIALECT

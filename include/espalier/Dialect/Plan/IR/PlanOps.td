@@ -42,6 +42,7 @@ def Plan_PrefetchOp : Plan_Op<"prefetch"> {
     `plan.offset`.
 
     Constraints: (C1) the result is the tensor that the source is on the host.
+    (C2) a source that is a tensor is an argument, rows of one, or a constant.
 
     ```mlir
     %y = plan.prefetch %h : !plan.host<tensor<8x64x56x56xf32>>

@@ -195,7 +195,11 @@ def PlanMemoryPass : Pass<"plan-memory", "::mlir::func::FuncOp"> {
     %7 = nn.max_pool2d %5 {plan.offsets = array<i64: 64>, window = [32, 32]} : tensor<1x1x32x32xf32>
     ```
   }];
-  let options = PlanningOptions;
+  let options = PlanningOptions # [
+    Option<"offload", "offload", "bool", "true", "Tensors may go to the host">,
+    Option<"recompute", "recompute", "bool", "true",
+           "Operators may run again">,
+  ];
   let dependentDialects = SplittingDialects;
 }
 
