@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 
@@ -220,12 +221,12 @@ def test_options():
             build(name, **options)
 
 
-def run(*arguments):
+def run(*arguments, **more):
     return subprocess.run(
         [sys.executable, "-m", "espalier.networks", *arguments],
         env=os.environ | {"PYTHONPATH": str(PYTHON)},
-        capture_output=True,
         text=True,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more,
     )
 
 
@@ -259,3 +260,30 @@ def test_documentation():
         if layers:
             assert len(network.layers) == int(layers)
             assert network.parameter_count == int(parameters.replace(",", ""))
+
+
+def limit_files():
+    """What a full disk does, to files of more than 1 KiB."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+
+@pytest.mark.parametrize("option", ["-o", "--weights"])
+def test_full_disk(tmp_path, option):
+    """An error that names the file; what was there before is there still."""
+    file = tmp_path / "file"
+    file.write_text("before")
+    result = run("chain", option, str(file), preexec_fn=limit_files)
+    assert result.returncode == 1
+    assert re.fullmatch(
+        rf"espalier.networks: \[Errno \d+\] .*: '{file}'\n", result.stderr
+    )
+    assert file.read_text() == "before" and list(tmp_path.iterdir()) == [file]
+
+
+def test_full_standard_output():
+    with open("/dev/full", "w") as full:
+        result = run("chain", stdout=full)
+    assert result.returncode == 1
+    assert re.fullmatch(
+        r"espalier.networks: \[Errno \d+\] .*: 'standard output'\n", result.stderr
+    )

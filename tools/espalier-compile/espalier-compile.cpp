@@ -22,6 +22,8 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 
+#include <csignal>
+
 using namespace mlir;
 using namespace llvm;
 
@@ -123,16 +125,20 @@ static FailureOr<std::string> defaultOutputPath() {
       .str();
 }
 
+/// An error that is left in a stream ends the program when the stream does.
+static std::error_code writeAll(raw_fd_ostream &stream, StringRef bytes) {
+  stream << bytes;
+  stream.flush();
+  std::error_code error = stream.error();
+  stream.clear_error();
+  return error;
+}
+
 /// Writes `bytes` to `path`: all of them, or nothing.
 static LogicalResult writeFile(StringRef path, StringRef bytes) {
   if (path == "-") {
-    outs() << bytes;
-    outs().flush();
-    if (outs().has_error()) {
-      std::string reason = outs().error().message();
-      outs().clear_error();
-      return fail("cannot write to standard output: " + reason);
-    }
+    if (std::error_code error = writeAll(outs(), bytes))
+      return fail("cannot write to standard output: " + error.message());
     return success();
   }
   if (sys::fs::is_directory(path))
@@ -140,8 +146,7 @@ static LogicalResult writeFile(StringRef path, StringRef bytes) {
   if (sys::fs::exists(path) && !sys::fs::is_regular_file(path))
     return fail("cannot write '" + path + "': it is not a regular file");
   Error error = writeToOutput(path, [&](raw_ostream &stream) -> Error {
-    stream << bytes;
-    return Error::success();
+    return errorCodeToError(writeAll(cast<raw_fd_ostream>(stream), bytes));
   });
   if (error) {
     // Some of LLVM's messages start with the path themselves.
@@ -170,6 +175,12 @@ static LogicalResult writeLibrary(std::string path, StringRef object,
   auto link = [&]() -> LogicalResult {
     if (failed(writeFile(objectPath, object)))
       return failure();
+    // LLD maps what it writes, and a full disk is then a signal, not an error.
+    ErrorOr<sys::fs::space_info> space = sys::fs::disk_space(folder);
+    if (space && space->available < object.size() + 65536)
+      return fail(
+          "cannot link in '" + folder + "': " +
+          std::make_error_code(std::errc::no_space_on_device).message());
     if (Error error =
             espalier::linkSharedLibrary(objectPath, libraryPath, triple))
       return fail(toString(std::move(error)));
@@ -333,6 +344,8 @@ static LogicalResult compile() {
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
+  // A file that grows beyond a limit is an error like that of a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   registerAsmPrinterCLOptions();
   registerMLIRContextCLOptions();
   registerPassManagerCLOptions();

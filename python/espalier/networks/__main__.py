@@ -6,9 +6,11 @@ python3 -m espalier.networks vgg16 --layers
 """
 
 import argparse
+import os
 import sys
 
 from . import NETWORKS, build
+from .files import whole_file
 from .network import NetworkError
 from .weights import write_weights
 
@@ -95,6 +97,15 @@ def table(network):
     )
 
 
+def write_standard_output(text):
+    try:
+        print(text, end="", flush=True)
+    except OSError as error:
+        # Python would try again at the end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OSError(error.errno, error.strerror, "standard output") from error
+
+
 def main(arguments=None):
     options = parse(arguments)
     given = vars(options)
@@ -106,10 +117,10 @@ def main(arguments=None):
         network = build(name, **given)
         text = table(network) if layers else network.text()
         if output:
-            with open(output, "w", encoding="utf-8") as file:
-                file.write(text)
+            with whole_file(output) as file:
+                file.write(text.encode())
         else:
-            sys.stdout.write(text)
+            write_standard_output(text)
         if weights:
             write_weights(network, weights, seed)
     except (NetworkError, OSError) as error:
