@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "device/sim/MachineFile.h"
 
+#include "device/sim/MachineLimits.h"
 #include "io/File.h"
 #include "io/Json.h"
 #include "support/Error.h"
@@ -40,7 +41,7 @@ private:
   }
   const json &only(const char *key) const;
   double number(const json &object, const char *where, const char *key,
-                bool isRequired) const;
+                const NumberRange &range, bool isRequired) const;
   double size(const json &value, const std::string &where) const;
   int64_t bytes(const json &object, const char *where, const char *key) const;
   void readSpeeds(const json &device, Machine &machine) const;
@@ -90,7 +91,8 @@ double MachineReader::size(const json &value, const std::string &where) const {
 }
 
 double MachineReader::number(const json &object, const char *where,
-                             const char *key, bool isRequired) const {
+                             const char *key, const NumberRange &range,
+                             bool isRequired) const {
   std::string place = format("%s of %s", key, where);
   auto found = object.find(key);
   if (found == object.end()) {
@@ -98,11 +100,12 @@ double MachineReader::number(const json &object, const char *where,
       wrong(place + " is missing");
     return 0;
   }
-  if (!std::string_view(key).compare("bytes_per_second"))
-    return size(*found, place);
-  double value = found->is_number() ? found->get<double>() : NAN;
-  if (!(value >= 0 && std::isfinite(value)))
-    wrong(place + " is not a number that is not negative");
+  bool isBytes = std::string_view(key) == "bytes_per_second";
+  double value = found->is_number() ? found->get<double>()
+                 : isBytes          ? size(*found, place)
+                                    : NAN;
+  if (!range.contains(value))
+    wrong(place + " is not " + range.text());
   return value;
 }
 
@@ -125,10 +128,8 @@ void MachineReader::readSpeeds(const json &device, Machine &machine) const {
   for (size_t a = 0; a < std::size(names); ++a) {
     if (!speeds->contains(names[a]))
       continue;
-    double speed = number(*speeds, "the algorithms", names[a], true);
-    if (speed == 0)
-      wrong(format("%s of the algorithms is 0", names[a]));
-    machine.algorithmSpeeds[a] = speed;
+    machine.algorithmSpeeds[a] =
+        number(*speeds, "the algorithms", names[a], kMachineSpeeds, true);
   }
 }
 
@@ -142,15 +143,16 @@ Machine MachineReader::read() {
   const json &device = only("devices"), &link = only("links");
   machine.memoryBytes = bytes(device, "the device", "memory");
   machine.flopsPerSecond =
-      number(device, "the device", "flops_per_second", true);
+      number(device, "the device", "flops_per_second", kMachineRates, true);
   machine.bytesPerSecond =
-      number(device, "the device", "bytes_per_second", true);
-  machine.launchSeconds = number(device, "the device", "launch_seconds", false);
+      number(device, "the device", "bytes_per_second", kMachineRates, true);
+  machine.launchSeconds =
+      number(device, "the device", "launch_seconds", kMachineSeconds, false);
   readSpeeds(device, machine);
   machine.linkBytesPerSecond =
-      number(link, "the link", "bytes_per_second", true);
+      number(link, "the link", "bytes_per_second", kMachineRates, true);
   machine.linkLatencySeconds =
-      number(link, "the link", "latency_seconds", false);
+      number(link, "the link", "latency_seconds", kMachineSeconds, false);
   auto duplex = link.find("duplex");
   if (duplex != link.end()) {
     if (*duplex != "full" && *duplex != "half")
