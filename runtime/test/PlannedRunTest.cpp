@@ -583,6 +583,10 @@ TEST(MachineFile, SaysWhatIsWrong) {
        "memory of the device is missing"},
       {"{\"devices\": [{\"memory\": \"1 stone\"}], \"links\": [{}]}",
        "memory of the device is not a number of bytes"},
+      {"{\"devices\": [{\"memory\": 9223372036854775808}], \"links\": [{}]}",
+       "memory of the device is not a number of bytes"},
+      {"{\"devices\": [{\"memory\": 1.5}], \"links\": [{}]}",
+       "memory of the device is not a number of bytes"},
       {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": -1}], \"links\": "
        "[{}]}",
        "flops_per_second of the device is not a number from 0.001 to 1e+24"},

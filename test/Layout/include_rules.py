@@ -35,7 +35,7 @@ MAY_INCLUDE = {
 }
 SHARED = "espalier/abi.h"
 # What both read alike, in headers that need nothing else.
-PLANNING_SHARES = {"device/sim/MachineLimits.h"}
+PLANNING_SHARES = {"device/sim/MachineLimits.h", "support/ByteSize.h"}
 
 
 def sources(root):

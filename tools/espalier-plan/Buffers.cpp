@@ -31,7 +31,7 @@ namespace {
 struct Options {
   std::string path;
   std::string output;
-  int64_t capacity = -1;
+  std::string capacity;
   double secondsLimit = 0;
   int64_t searchSteps = planning::AssignBuffersOptions().searchSteps;
   bool check = false;
@@ -41,11 +41,14 @@ struct Options {
 class BuffersCommand {
 public:
   explicit BuffersCommand(const Options &options)
-      : options(options), file(BufferFile::read(options.path)) {}
+      : options(options), file(BufferFile::read(options.path)) {
+    if (!options.capacity.empty())
+      capacity = byteSizeOption("--capacity", options.capacity);
+  }
 
   void run() {
     planning::AssignBuffersOptions planOptions;
-    planOptions.capacity = options.capacity;
+    planOptions.capacity = capacity;
     planOptions.secondsLimit = options.secondsLimit;
     planOptions.searchSteps = options.check ? 0 : options.searchSteps;
     auto start = std::chrono::steady_clock::now();
@@ -87,30 +90,28 @@ private:
 
   /// That an assignment is beyond the capacity.
   void checkCapacity() const {
-    if (options.capacity < 0 || findHighestEnd() <= options.capacity)
+    if (capacity < 0 || findHighestEnd() <= capacity)
       return;
-    if (assignment.lowerBound > options.capacity)
+    if (assignment.lowerBound > capacity)
       fail(ESPALIER_OUT_OF_MEMORY,
            "%s: the capacity is %lld bytes, but the buffers that are needed at "
            "time %lld have %lld, %lld bytes more",
-           options.path.c_str(), (long long)options.capacity,
+           options.path.c_str(), (long long)capacity,
            (long long)assignment.busiestTime, (long long)assignment.lowerBound,
-           (long long)(assignment.lowerBound - options.capacity));
+           (long long)(assignment.lowerBound - capacity));
     if (options.check)
       fail(ESPALIER_OUT_OF_MEMORY,
            "%s: the capacity is %lld bytes, but the offsets need %lld, %lld "
            "bytes more",
-           options.path.c_str(), (long long)options.capacity,
-           (long long)assignment.peak,
-           (long long)(assignment.peak - options.capacity));
+           options.path.c_str(), (long long)capacity,
+           (long long)assignment.peak, (long long)(assignment.peak - capacity));
     fail(
         ESPALIER_OUT_OF_MEMORY,
         "%s: the capacity is %lld bytes, but the best assignment found needs "
         "%lld, %lld bytes more; there may be a better one, as the busiest time "
         "needs only %lld; give more --capacity%s",
-        options.path.c_str(), (long long)options.capacity,
-        (long long)assignment.peak,
-        (long long)(assignment.peak - options.capacity),
+        options.path.c_str(), (long long)capacity, (long long)assignment.peak,
+        (long long)(assignment.peak - capacity),
         (long long)assignment.lowerBound,
         assignment.timedOut ? ", or a higher --time-limit"
                             : ", or more --search-steps");
@@ -124,8 +125,7 @@ private:
                         buffer.size, buffer.alignment});
     }
     std::string problem = planning::checkBuffers(
-        placed, options.capacity < 0 ? assignment.peak : options.capacity,
-        file.names);
+        placed, capacity < 0 ? assignment.peak : capacity, file.names);
     if (problem.empty())
       return;
     if (options.check)
@@ -157,8 +157,8 @@ private:
                                   {"search_steps", assignment.searchSteps},
                                   {"timed_out", assignment.timedOut},
                                   {"seconds", seconds}};
-      if (options.capacity >= 0)
-        json["capacity_bytes"] = options.capacity;
+      if (capacity >= 0)
+        json["capacity_bytes"] = capacity;
       std::cout << json.dump(2) << '\n';
       return;
     }
@@ -179,6 +179,7 @@ private:
 
   const Options &options;
   BufferFile file;
+  int64_t capacity = -1; // none
   planning::BufferAssignment assignment;
   double seconds = 0;
 };
@@ -196,9 +197,9 @@ void addBuffers(CLI::App &app) {
       ->type_name("FILE.csv");
   command
       ->add_option("--capacity", options->capacity,
-                   "Bytes of the arena; without it, the fewer the better")
-      ->type_name("BYTES")
-      ->check(CLI::Range(int64_t(0), int64_t(INT64_MAX)));
+                   "What the arena must fit in, as 12GiB; without it, the "
+                   "less the better")
+      ->type_name("BYTES");
   CLI::Option *output =
       command
           ->add_option("-o,--output", options->output,

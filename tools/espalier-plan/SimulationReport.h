@@ -21,9 +21,6 @@
 
 namespace espalier::plan {
 
-/// The bytes that an option gives as text. Throws an Error.
-int64_t byteSizeOption(const std::string &option, const std::string &text);
-
 /// The plan at `path`, which is right. Throws an Error.
 planning::PlanFile readCheckedPlan(const std::string &path,
                                    planning::CheckPlanOptions options);

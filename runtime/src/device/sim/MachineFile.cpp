@@ -9,9 +9,9 @@
 #include "device/sim/MachineLimits.h"
 #include "io/File.h"
 #include "io/Json.h"
+#include "support/ByteSize.h"
 #include "support/Error.h"
 
-#include <charconv>
 #include <cmath>
 #include <iterator>
 
@@ -42,7 +42,7 @@ private:
   const json &only(const char *key) const;
   double number(const json &object, const char *where, const char *key,
                 const NumberRange &range, bool isRequired) const;
-  double size(const json &value, const std::string &where) const;
+  int64_t size(const json &value, const std::string &where) const;
   int64_t bytes(const json &object, const char *where, const char *key) const;
   void readSpeeds(const json &device, Machine &machine) const;
 
@@ -60,34 +60,16 @@ const json &MachineReader::only(const char *key) const {
   return found->front();
 }
 
-/// The bytes of a number, or of a text such as "12GiB".
-double MachineReader::size(const json &value, const std::string &where) const {
-  double number = NAN, unit = 0;
-  if (value.is_number()) {
-    number = value.get<double>();
-    unit = 1;
-  } else if (value.is_string()) {
-    const std::string &text = value.get_ref<const std::string &>();
-    const char *end = text.data() + text.size();
-    auto [rest, error] = std::from_chars(text.data(), end, number);
-    std::string_view name(rest, (size_t)(end - rest));
-    while (!name.empty() && name.front() == ' ')
-      name.remove_prefix(1);
-    static const struct {
-      const char *name;
-      double bytes;
-    } units[] = {{"", 1},         {"B", 1},        {"kB", 1e3},
-                 {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
-                 {"TB", 1e12},    {"KiB", 0x1p10}, {"MiB", 0x1p20},
-                 {"GiB", 0x1p30}, {"TiB", 0x1p40}};
-    for (const auto &known : units)
-      if (error == std::errc() && name == known.name)
-        unit = known.bytes;
-  }
-  double result = number * unit;
-  if (unit == 0 || !(result >= 0 && result < 0x1p62))
+/// The bytes of a whole number, or of a text such as "12GiB".
+int64_t MachineReader::size(const json &value, const std::string &where) const {
+  std::optional<int64_t> bytes;
+  if (value.is_string())
+    bytes = parseByteSize(value.get_ref<const std::string &>());
+  else if (value.is_number_integer())
+    bytes = value.get<int64_t>(); // negative of 2^63 and more
+  if (!bytes || *bytes < 0)
     wrong(where + " is not a number of bytes, such as 1073741824 or \"1GiB\"");
-  return result;
+  return *bytes;
 }
 
 double MachineReader::number(const json &object, const char *where,
@@ -102,7 +84,7 @@ double MachineReader::number(const json &object, const char *where,
   }
   bool isBytes = std::string_view(key) == "bytes_per_second";
   double value = found->is_number() ? found->get<double>()
-                 : isBytes          ? size(*found, place)
+                 : isBytes          ? (double)size(*found, place)
                                     : NAN;
   if (!range.contains(value))
     wrong(place + " is not " + range.text());
@@ -114,7 +96,7 @@ int64_t MachineReader::bytes(const json &object, const char *where,
   auto found = object.find(key);
   if (found == object.end())
     wrong(format("%s of %s is missing", key, where));
-  return (int64_t)std::nearbyint(size(*found, format("%s of %s", key, where)));
+  return size(*found, format("%s of %s", key, where));
 }
 
 /// Of algorithms that are not listed nothing is known.

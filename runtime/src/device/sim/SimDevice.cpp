@@ -18,9 +18,10 @@ namespace espalier {
 
 static int64_t limitOf(const Machine &machine,
                        const SimDevice::Options &options) {
-  return options.memoryLimit > 0
-             ? std::min(options.memoryLimit, machine.memoryBytes)
-             : machine.memoryBytes;
+  int64_t bytes = options.memoryLimit > 0
+                      ? std::min(options.memoryLimit, machine.memoryBytes)
+                      : machine.memoryBytes;
+  return std::min(bytes, int64_t(1) << 62); // with room to round up
 }
 
 SimDevice::SimDevice(Machine described, Options options)
