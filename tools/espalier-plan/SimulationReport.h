@@ -30,9 +30,12 @@ struct SimulationReport {
   planning::Machine machine;
   planning::Simulation result;
 
-  bool fits() const {
-    return file.plan.arenaBytes <= machine.device.memoryBytes &&
+  bool fitsHost() const {
+    return machine.hostMemoryBytes == 0 ||
            file.plan.hostBytes <= machine.hostMemoryBytes;
+  }
+  bool fits() const {
+    return file.plan.arenaBytes <= machine.device.memoryBytes && fitsHost();
   }
   /// The share of time that the plan takes more than endless memory would.
   double overhead() const {

@@ -143,7 +143,7 @@ std::string SimulationReport::text() const {
                formatByteSize(file.plan.arenaBytes).c_str(),
                formatByteSize(file.plan.arenaBytes - machine.device.memoryBytes)
                    .c_str());
-  if (file.plan.hostBytes > machine.hostMemoryBytes)
+  if (!fitsHost())
     text += format("           the host has %s, and the plan needs %s there\n",
                    formatByteSize(machine.hostMemoryBytes).c_str(),
                    formatByteSize(file.plan.hostBytes).c_str());
