@@ -125,6 +125,33 @@ static FailureOr<std::string> defaultOutputPath() {
       .str();
 }
 
+/// Whether both are paths of one file, which need not be there.
+static bool isSameFile(StringRef a, StringRef b) {
+  SmallString<128> first(a), second(b);
+  for (SmallString<128> *path : {&first, &second}) {
+    sys::fs::make_absolute(*path);
+    sys::path::remove_dots(*path, /*remove_dot_dot=*/true);
+  }
+  return first == second || sys::fs::equivalent(a, b);
+}
+
+/// Fails if an output would be written over an input or another output.
+static LogicalResult checkPaths() {
+  SmallVector<StringRef> taken{machine};
+  if (inputPath != "-") // is no output's
+    taken.push_back(inputPath);
+  for (StringRef path : {StringRef(outputPath), StringRef(planPath)}) {
+    if (path.empty())
+      continue;
+    for (StringRef other : taken)
+      if (!other.empty() && isSameFile(path, other))
+        return fail("'" + path + "' would be written over '" + other +
+                    "'; give every output a file of its own");
+    taken.push_back(path);
+  }
+  return success();
+}
+
 /// An error that is left in a stream ends the program when the stream does.
 static std::error_code writeAll(raw_fd_ostream &stream, StringRef bytes) {
   stream << bytes;
@@ -268,6 +295,8 @@ static LogicalResult compile() {
       return failure();
     outputPath = *path;
   }
+  if (failed(checkPaths()))
+    return failure();
   if (!train.empty() && gradient)
     return fail("--train and --gradient exclude each other");
   options.train = train.getValue();

@@ -13,6 +13,7 @@
 #include "Subcommands.h"
 
 #include "espalier/Planning/CheckBuffers.h"
+#include "io/File.h"
 #include "support/Error.h"
 
 #include <CLI/CLI.hpp>
@@ -47,6 +48,7 @@ public:
   }
 
   void run() {
+    checkOutputPaths({options.path}, {options.output});
     planning::AssignBuffersOptions planOptions;
     planOptions.capacity = capacity;
     planOptions.secondsLimit = options.secondsLimit;

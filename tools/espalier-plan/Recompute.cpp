@@ -52,6 +52,7 @@ public:
   }
 
   void run() {
+    checkOutputPaths({options.path}, {options.output});
     readGraph();
     plain = planning::withoutRecomputation(graph, planOptions);
     lowerBound = planning::recomputationLowerBound(graph, planOptions);
