@@ -1,5 +1,6 @@
 """Totals and shapes of networks, against what is published or can be counted."""
 
+import math
 import os
 import pathlib
 import re
@@ -209,10 +210,17 @@ def test_options():
     assert network.layers[-1].shape == (2, 5)
     for name, options, message in [
         ("alexnet", {"image": 20}, "layer 'pool2' has a window of 3x3, but"),
+        # Rounded up, a window would be counted that no image of 1x1 has.
+        ("vgg16", {"image": 1}, "layer 'pool1' has a window of 2x2, but"),
+        ("vgg16", {"image": 16}, "layer 'pool5' has a window of 2x2, but"),
+        ("resnet50", {"image": 3}, "layer 'pool1' has a window of 3x3, but"),
         ("unet", {"image": 100}, "multiple of 16"),
         ("lenet", {}, "no network 'lenet'"),
         ("chain", {"batch": 0}, "batch is 0"),
         ("chain", {"width": 0}, "width is 0"),
+        ("chain", {"width": math.nan}, "width is nan"),
+        ("chain", {"width": math.inf}, "width is inf"),
+        ("chain", {"width": 1e300}, r"width is 1e\+300"),
         ("chain", {"entry": "serve"}, "'serve'"),
         ("chain", {"dtype": "f16"}, "'f16'"),
         ("resnet50", {"blocks": (1, 2)}, "four numbers"),
@@ -243,6 +251,13 @@ def test_command(tmp_path):
     failed = run("alexnet", "--image", "20")
     assert failed.returncode == 1 and "make the image larger" in failed.stderr
     assert run("alexnet", "--no-such-option").returncode == 2
+    failed = run("chain", "--width", "nan")
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("espalier.networks: width is nan; expected")
+    same = f"{tmp_path}/./net.mlir"
+    failed = run("chain", "-o", str(file), "--weights", same)
+    assert failed.returncode == 1
+    assert f"'{same}' would be written over '{file}'" in failed.stderr
     failed = run("chain", "-o", str(tmp_path / "none" / "net.mlir"))
     assert failed.returncode == 1 and "No such file" in failed.stderr
 

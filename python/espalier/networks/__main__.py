@@ -111,6 +111,11 @@ def main(arguments=None):
     given = vars(options)
     output, seed, weights = (given.pop(name) for name in ("output", "seed", "weights"))
     layers, name = given.pop("layers"), given.pop("network")
+    if output and weights and os.path.realpath(output) == os.path.realpath(weights):
+        sys.exit(
+            f"espalier.networks: '{weights}' would be written over '{output}'; give "
+            "every output a file of its own"
+        )
     if given["blocks"]:
         given["blocks"] = tuple(given["blocks"])
     try:
