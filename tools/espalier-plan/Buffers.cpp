@@ -25,6 +25,7 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <numeric>
 
 namespace espalier::plan {
 
@@ -73,20 +74,35 @@ private:
       fail(ESPALIER_INVALID_ARGUMENT,
            "%s: there is no column 'offset' to check", options.path.c_str());
     assignment.offsets = file.offsets;
+    // As assignBuffers() reckons peaks: with sizes rounded up to what all
+    // offsets are multiples of.
+    int64_t unit = 0;
+    for (const planning::BufferInterval &buffer : file.buffers)
+      if (takesRoom(buffer))
+        unit = std::gcd(unit, buffer.alignment);
+    unit = std::max<int64_t>(unit, 1);
     for (size_t i = 0; i < file.buffers.size(); ++i)
-      if (file.offsets[i] > INT64_MAX - file.buffers[i].size)
+      if (file.offsets[i] > INT64_MAX - roundUp(file.buffers[i].size, unit))
         fail(ESPALIER_MALFORMED, "%s: buffer '%s' ends beyond 2^63 bytes",
              options.path.c_str(), file.names[i].c_str());
-    assignment.peak = findHighestEnd();
+    assignment.peak = findHighestEnd(unit);
   }
 
-  int64_t findHighestEnd() const {
+  static bool takesRoom(const planning::BufferInterval &buffer) {
+    return buffer.size != 0 && buffer.lower != buffer.upper;
+  }
+
+  static int64_t roundUp(int64_t size, int64_t unit) {
+    return size / unit * unit + (size % unit != 0 ? unit : 0);
+  }
+
+  /// With sizes rounded up to multiples of `unit`.
+  int64_t findHighestEnd(int64_t unit = 1) const {
     int64_t highest = 0;
-    for (size_t i = 0; i < file.buffers.size(); ++i) {
-      const planning::BufferInterval &buffer = file.buffers[i];
-      if (buffer.size != 0 && buffer.lower != buffer.upper)
-        highest = std::max(highest, assignment.offsets[i] + buffer.size);
-    }
+    for (size_t i = 0; i < file.buffers.size(); ++i)
+      if (takesRoom(file.buffers[i]))
+        highest = std::max(highest, assignment.offsets[i] +
+                                        roundUp(file.buffers[i].size, unit));
     return highest;
   }
 
@@ -214,7 +230,7 @@ void addBuffers(CLI::App &app) {
                        "it has; 0: none")
           ->type_name("S")
           ->capture_default_str()
-          ->check(CLI::Range(0.0, 1e9));
+          ->check(CLI::Validator(checkSeconds, ""));
   CLI::Option *steps =
       command
           ->add_option("--search-steps", options->searchSteps,

@@ -30,6 +30,9 @@ void addSimulate(CLI::App &app);
 /// The bytes that an option gives as text, such as "12GiB". Throws an Error.
 int64_t byteSizeOption(const std::string &option, const std::string &text);
 
+/// What is wrong with a limit in seconds; empty if nothing is.
+std::string checkSeconds(const std::string &text);
+
 } // namespace espalier::plan
 
 #endif // ESPALIER_PLAN_SUBCOMMANDS_H

@@ -31,6 +31,15 @@ int64_t byteSizeOption(const std::string &option, const std::string &text) {
          text.c_str());
   return *bytes;
 }
+
+std::string checkSeconds(const std::string &text) {
+  // CLI::Range takes NaN.
+  double seconds = 0;
+  if (CLI::detail::lexical_cast(text, seconds) && seconds >= 0 &&
+      seconds <= 1e9)
+    return "";
+  return "expected a number from 0 to 1e9, found '" + text + "'";
+}
 } // namespace espalier::plan
 
 static int reportError(const std::string &message) {
