@@ -7,8 +7,6 @@
 
 #include "espalier/Planning/Graph.h"
 
-#include <cmath>
-
 using namespace espalier::planning;
 
 std::vector<OperatorId> espalier::planning::producersOf(const Graph &graph) {
@@ -96,13 +94,13 @@ private:
       if (problem.empty())
         problem = "operator '" + op.name + "' " + text;
     };
-    auto isCost = [](double cost) { return std::isfinite(cost) && cost >= 0; };
+    auto isCost = [](double cost) { return cost >= 0 && cost <= kMaxCost; };
     if (!isCost(op.flops) || !isCost(op.bytes) || !isCost(op.seconds))
-      fail("has a negative or infinite cost");
+      fail("has a cost that is not from 0 to 1e24");
     for (const Algorithm &algorithm : op.algorithms)
       if (algorithm.workspaceBytes < 0 || !isCost(algorithm.seconds))
         fail("has the algorithm '" + algorithm.name +
-             "' of negative or infinite cost");
+             "', whose cost is not from 0 to 1e24");
       else if (algorithm.workspaceBytes < op.algorithms.back().workspaceBytes)
         fail("has the algorithm '" + algorithm.name +
              "' with less workspace than its last, '" +

@@ -9,8 +9,7 @@
 
 #include "JsonObject.h"
 #include "TextFile.h"
-
-#include <cmath>
+#include "device/sim/MachineLimits.h"
 
 using namespace espalier::planning;
 using nlohmann::json;
@@ -34,15 +33,10 @@ static const json *takeOnly(JsonObject &root, const char *key,
   return &list->front();
 }
 
-static void requirePositive(JsonObject &object, const char *key,
-                            double number) {
-  if (!(std::isfinite(number) && number > 0))
-    object.fail(key, "is not above 0");
-}
-
-static void requireSeconds(JsonObject &object, const char *key, double number) {
-  if (!(std::isfinite(number) && number >= 0))
-    object.fail(key, "is below 0");
+static void require(const espalier::NumberRange &range, JsonObject &object,
+                    const char *key, double number) {
+  if (!range.contains(number))
+    object.fail(key, "is " + quoteJson(number) + ", not " + range.text());
 }
 
 static void readSpeeds(JsonObject &device, Device &result, std::string &error) {
@@ -55,10 +49,10 @@ static void readSpeeds(JsonObject &device, Device &result, std::string &error) {
                            ", not an object with a number by algorithm");
   for (const auto &[name, value] : speeds->items()) {
     double speed = value.is_number() ? value.get<double>() : 0;
-    if (!(std::isfinite(speed) && speed > 0))
+    if (!espalier::kMachineSpeeds.contains(speed))
       return device.fail("algorithms", "has " + quoteJson(value) + " for '" +
-                                           name +
-                                           "', which is not a number above 0");
+                                           name + "', not " +
+                                           espalier::kMachineSpeeds.text());
     result.algorithmSpeeds.emplace_back(name, speed);
   }
 }
@@ -69,11 +63,14 @@ static void readDevice(const json &value, Device &device, std::string &error) {
   object.read("kind", device.kind, /*required=*/false);
   object.readBytes("memory", device.memoryBytes);
   object.read("flops_per_second", device.flopsPerSecond);
-  requirePositive(object, "flops_per_second", device.flopsPerSecond);
+  require(espalier::kMachineRates, object, "flops_per_second",
+          device.flopsPerSecond);
   object.readRate("bytes_per_second", device.bytesPerSecond);
-  requirePositive(object, "bytes_per_second", device.bytesPerSecond);
+  require(espalier::kMachineRates, object, "bytes_per_second",
+          device.bytesPerSecond);
   object.read("launch_seconds", device.launchSeconds, /*required=*/false);
-  requireSeconds(object, "launch_seconds", device.launchSeconds);
+  require(espalier::kMachineSeconds, object, "launch_seconds",
+          device.launchSeconds);
   readSpeeds(object, device, error);
   object.finish();
 }
@@ -90,9 +87,11 @@ static void readLink(const json &value, const std::string &deviceName,
     object.fail("to", "and 'from' are '" + from + "' and '" + to +
                           "', not 'host' and '" + deviceName + "'");
   object.readRate("bytes_per_second", link.bytesPerSecond);
-  requirePositive(object, "bytes_per_second", link.bytesPerSecond);
+  require(espalier::kMachineRates, object, "bytes_per_second",
+          link.bytesPerSecond);
   object.read("latency_seconds", link.latencySeconds, /*required=*/false);
-  requireSeconds(object, "latency_seconds", link.latencySeconds);
+  require(espalier::kMachineSeconds, object, "latency_seconds",
+          link.latencySeconds);
   enum class Duplex { full, half };
   Duplex duplex = link.fullDuplex ? Duplex::full : Duplex::half;
   object.readName("duplex", {"full", "half"}, duplex, /*required=*/false);

@@ -1,8 +1,10 @@
 """Totals and shapes of networks, against what is published or can be counted."""
 
+import math
 import os
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 
@@ -208,10 +210,17 @@ def test_options():
     assert network.layers[-1].shape == (2, 5)
     for name, options, message in [
         ("alexnet", {"image": 20}, "layer 'pool2' has a window of 3x3, but"),
+        # Rounded up, a window would be counted that no image of 1x1 has.
+        ("vgg16", {"image": 1}, "layer 'pool1' has a window of 2x2, but"),
+        ("vgg16", {"image": 16}, "layer 'pool5' has a window of 2x2, but"),
+        ("resnet50", {"image": 3}, "layer 'pool1' has a window of 3x3, but"),
         ("unet", {"image": 100}, "multiple of 16"),
         ("lenet", {}, "no network 'lenet'"),
         ("chain", {"batch": 0}, "batch is 0"),
         ("chain", {"width": 0}, "width is 0"),
+        ("chain", {"width": math.nan}, "width is nan"),
+        ("chain", {"width": math.inf}, "width is inf"),
+        ("chain", {"width": 1e300}, r"width is 1e\+300"),
         ("chain", {"entry": "serve"}, "'serve'"),
         ("chain", {"dtype": "f16"}, "'f16'"),
         ("resnet50", {"blocks": (1, 2)}, "four numbers"),
@@ -220,12 +229,12 @@ def test_options():
             build(name, **options)
 
 
-def run(*arguments):
+def run(*arguments, **more):
     return subprocess.run(
         [sys.executable, "-m", "espalier.networks", *arguments],
         env=os.environ | {"PYTHONPATH": str(PYTHON)},
-        capture_output=True,
         text=True,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | more,
     )
 
 
@@ -242,6 +251,13 @@ def test_command(tmp_path):
     failed = run("alexnet", "--image", "20")
     assert failed.returncode == 1 and "make the image larger" in failed.stderr
     assert run("alexnet", "--no-such-option").returncode == 2
+    failed = run("chain", "--width", "nan")
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("espalier.networks: width is nan; expected")
+    same = f"{tmp_path}/./net.mlir"
+    failed = run("chain", "-o", str(file), "--weights", same)
+    assert failed.returncode == 1
+    assert f"'{same}' would be written over '{file}'" in failed.stderr
     failed = run("chain", "-o", str(tmp_path / "none" / "net.mlir"))
     assert failed.returncode == 1 and "No such file" in failed.stderr
 
@@ -259,3 +275,30 @@ def test_documentation():
         if layers:
             assert len(network.layers) == int(layers)
             assert network.parameter_count == int(parameters.replace(",", ""))
+
+
+def limit_files():
+    """What a full disk does, to files of more than 1 KiB."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+
+@pytest.mark.parametrize("option", ["-o", "--weights"])
+def test_full_disk(tmp_path, option):
+    """An error that names the file; what was there before is there still."""
+    file = tmp_path / "file"
+    file.write_text("before")
+    result = run("chain", option, str(file), preexec_fn=limit_files)
+    assert result.returncode == 1
+    assert re.fullmatch(
+        rf"espalier.networks: \[Errno \d+\] .*: '{file}'\n", result.stderr
+    )
+    assert file.read_text() == "before" and list(tmp_path.iterdir()) == [file]
+
+
+def test_full_standard_output():
+    with open("/dev/full", "w") as full:
+        result = run("chain", stdout=full)
+    assert result.returncode == 1
+    assert re.fullmatch(
+        r"espalier.networks: \[Errno \d+\] .*: 'standard output'\n", result.stderr
+    )

@@ -583,16 +583,33 @@ TEST(MachineFile, SaysWhatIsWrong) {
        "memory of the device is missing"},
       {"{\"devices\": [{\"memory\": \"1 stone\"}], \"links\": [{}]}",
        "memory of the device is not a number of bytes"},
+      {"{\"devices\": [{\"memory\": 9223372036854775808}], \"links\": [{}]}",
+       "memory of the device is not a number of bytes"},
+      {"{\"devices\": [{\"memory\": 1.5}], \"links\": [{}]}",
+       "memory of the device is not a number of bytes"},
       {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": -1}], \"links\": "
        "[{}]}",
-       "flops_per_second of the device is not a number"},
+       "flops_per_second of the device is not a number from 0.001 to 1e+24"},
+      {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": 1, "
+       "\"bytes_per_second\": 1e-308}], \"links\": [{}]}",
+       "bytes_per_second of the device is not a number from 0.001 to 1e+24"},
+      {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": 1, "
+       "\"bytes_per_second\": \"0GB\"}], \"links\": [{}]}",
+       "bytes_per_second of the device is not a number from 0.001 to 1e+24"},
+      {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": 1, "
+       "\"bytes_per_second\": 1, \"launch_seconds\": 1e308}], \"links\": [{}]}",
+       "launch_seconds of the device is not a number from 0 to 1e+09"},
+      {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": 1, "
+       "\"bytes_per_second\": 1}], \"links\": [{\"bytes_per_second\": 1, "
+       "\"latency_seconds\": \"1GB\"}]}",
+       "latency_seconds of the link is not a number from 0 to 1e+09"},
       {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": 1, "
        "\"bytes_per_second\": 1, \"algorithms\": 2}], \"links\": [{}]}",
        "algorithms of the device is not an object"},
       {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": 1, "
        "\"bytes_per_second\": 1, \"algorithms\": {\"patches\": 0}}], "
        "\"links\": [{}]}",
-       "patches of the algorithms is 0"},
+       "patches of the algorithms is not a number from 1e-06 to 1e+06"},
       {"{\"devices\": [{\"memory\": 1, \"flops_per_second\": 1, "
        "\"bytes_per_second\": 1}], \"links\": [{\"bytes_per_second\": 1, "
        "\"duplex\": \"both\"}]}",

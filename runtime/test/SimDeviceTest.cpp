@@ -48,6 +48,26 @@ TEST(SimDevice, AlgorithmsHaveSpeeds) {
   EXPECT_DOUBLE_EQ(device.counts().seconds, 16);
 }
 
+/// Nanoseconds have room for 292 years, and what is simulated may take longer.
+TEST(SimDevice, ClocksStopBeforeTheyOverflow) {
+  Machine machine = slowMachine(true);
+  machine.launchSeconds = 1e9;
+  SimDevice::Options options;
+  options.profile = true;
+  SimDevice device(machine, options);
+  int64_t clock = 0;
+  for (int i = 0; i < 20; ++i) {
+    device.launch({"slow", 1, 1}, [] {});
+    EXPECT_GE(device.clock(), clock);
+    clock = device.clock();
+  }
+  EXPECT_DOUBLE_EQ(device.counts().seconds, 2e10 + 10);
+  for (const DeviceEvent &event : device.takeEvents()) {
+    EXPECT_GE(event.begin, 0);
+    EXPECT_GE(event.end, event.begin);
+  }
+}
+
 TEST(SimDevice, CopiesTakeEffectWhenTheyEnd) {
   SimDevice device(slowMachine(true), {});
   float *there = (float *)device.allocate(16, "a block");

@@ -6,7 +6,7 @@
 # ===---------------------------------------------------------------------===#
 #
 #   runtime/             nothing of the compiler, and no LLVM
-#   Planning             nothing else of ours, and no LLVM
+#   Planning             of the runtime's inside, PLANNING_SHARES; and no LLVM
 #   Dialect              of the compiler, Dialect and Planning only
 #   Analysis             Dialect and Analysis
 #   Conversion           what is above, and Conversion
@@ -34,6 +34,8 @@ MAY_INCLUDE = {
     "InitAll": {"Pipelines"},
 }
 SHARED = "espalier/abi.h"
+# What both read alike, in headers that need nothing else.
+PLANNING_SHARES = {"device/sim/MachineLimits.h", "support/ByteSize.h"}
 
 
 def sources(root):
@@ -84,6 +86,12 @@ def check_compiler(root, problems):
             for number, header in includes(path):
                 if part == "Planning" and header.startswith(("llvm/", "mlir/")):
                     problems.append(f"{path}:{number}: Planning includes <{header}>")
+                if os.path.isfile(f"{root}/runtime/src/{header}") and not (
+                    part == "Planning" and header in PLANNING_SHARES
+                ):
+                    problems.append(
+                        f"{path}:{number}: includes {header} of the runtime's inside"
+                    )
                 if not header.startswith("espalier/") or header == SHARED:
                     continue
                 other = part_of(header[len("espalier/") :])

@@ -51,7 +51,8 @@ public:
     }
     CheckPlanOptions check;
     check.budgetBytes = budget;
-    check.hostMemoryBytes = machine.hostMemoryBytes;
+    if (machine.hostMemoryBytes > 0)
+      check.hostMemoryBytes = machine.hostMemoryBytes;
     std::string problem = checkPlan(graph, *plan, check);
     isWrong |= !problem.empty();
     std::printf(

@@ -23,6 +23,8 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 
+#include <csignal>
+
 using namespace mlir;
 using namespace llvm;
 
@@ -124,16 +126,47 @@ static FailureOr<std::string> defaultOutputPath() {
       .str();
 }
 
+/// Whether both are paths of one file, which need not be there.
+static bool isSameFile(StringRef a, StringRef b) {
+  SmallString<128> first(a), second(b);
+  for (SmallString<128> *path : {&first, &second}) {
+    sys::fs::make_absolute(*path);
+    sys::path::remove_dots(*path, /*remove_dot_dot=*/true);
+  }
+  return first == second || sys::fs::equivalent(a, b);
+}
+
+/// Fails if an output would be written over an input or another output.
+static LogicalResult checkPaths() {
+  SmallVector<StringRef> taken{machine};
+  if (inputPath != "-") // is no output's
+    taken.push_back(inputPath);
+  for (StringRef path : {StringRef(outputPath), StringRef(planPath)}) {
+    if (path.empty())
+      continue;
+    for (StringRef other : taken)
+      if (!other.empty() && isSameFile(path, other))
+        return fail("'" + path + "' would be written over '" + other +
+                    "'; give every output a file of its own");
+    taken.push_back(path);
+  }
+  return success();
+}
+
+/// An error that is left in a stream ends the program when the stream does.
+static std::error_code writeAll(raw_fd_ostream &stream, StringRef bytes) {
+  stream << bytes;
+  stream.flush();
+  std::error_code error = stream.error();
+  stream.clear_error();
+  return error;
+}
+
 /// Writes `bytes` to `path`: all of them, or nothing.
 static LogicalResult writeFile(StringRef path, StringRef bytes) {
   if (path == "-") {
-    outs() << bytes;
-    outs().flush();
-    if (outs().has_error()) {
-      std::string reason = outs().error().message();
-      outs().clear_error();
-      return fail("cannot write to standard output: " + reason);
-    }
+    if (std::error_code error = writeAll(outs(), bytes))
+      return fail("cannot write to standard output: " + error.message());
     return success();
   }
   if (sys::fs::is_directory(path))
@@ -141,8 +174,7 @@ static LogicalResult writeFile(StringRef path, StringRef bytes) {
   if (sys::fs::exists(path) && !sys::fs::is_regular_file(path))
     return fail("cannot write '" + path + "': it is not a regular file");
   Error error = writeToOutput(path, [&](raw_ostream &stream) -> Error {
-    stream << bytes;
-    return Error::success();
+    return errorCodeToError(writeAll(cast<raw_fd_ostream>(stream), bytes));
   });
   if (error) {
     // Some of LLVM's messages start with the path themselves.
@@ -171,6 +203,12 @@ static LogicalResult writeLibrary(std::string path, StringRef object,
   auto link = [&]() -> LogicalResult {
     if (failed(writeFile(objectPath, object)))
       return failure();
+    // LLD maps what it writes, and a full disk is then a signal, not an error.
+    ErrorOr<sys::fs::space_info> space = sys::fs::disk_space(folder);
+    if (space && space->available < object.size() + 65536)
+      return fail(
+          "cannot link in '" + folder + "': " +
+          std::make_error_code(std::errc::no_space_on_device).message());
     if (Error error =
             espalier::linkSharedLibrary(objectPath, libraryPath, triple))
       return fail(toString(std::move(error)));
@@ -277,6 +315,8 @@ static LogicalResult compile() {
       return failure();
     outputPath = *path;
   }
+  if (failed(checkPaths()))
+    return failure();
   if (!train.empty() && gradient)
     return fail("--train and --gradient exclude each other");
   options.train = train.getValue();
@@ -355,6 +395,8 @@ static LogicalResult compile() {
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
+  // A file that grows beyond a limit is an error like that of a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   registerAsmPrinterCLOptions();
   registerMLIRContextCLOptions();
   registerPassManagerCLOptions();

@@ -345,14 +345,25 @@ static void print(const Entry &entry, const std::vector<Graph> &graphs,
                 shapeString(result.tensor.shape, result.tensor.dtype).c_str());
 }
 
+/// Fails now, rather than after a long run, if a file cannot be written.
+static void checkOutputs(const Options &options) {
+  std::vector<std::string> inputs{options.model, options.vocabulary,
+                                  options.weights};
+  for (const StructureFile &file : options.structures)
+    inputs.push_back(file.path);
+  for (const auto &[name, path] : options.inputs)
+    inputs.push_back(path);
+  std::vector<std::string> outputs{options.output, options.saveVocabulary,
+                                   options.saveWeights};
+  checkOutputPaths(inputs, outputs);
+  for (const std::string &path : outputs)
+    if (!path.empty())
+      AtomicFile probe(path);
+}
+
 static bool runOrThrow(const Options &options, const Entry &entry,
                        const Evaluate &evaluate) {
-  // Fails now, rather than after a long run, if a file cannot be written.
-  for (const std::string *path :
-       {&options.output, &options.saveVocabulary, &options.saveWeights})
-    if (!path->empty())
-      AtomicFile probe(*path);
-
+  checkOutputs(options);
   checkInputNames(options, entry);
   bool grow = options.vocabulary.empty();
   Vocabulary vocabulary =

@@ -33,6 +33,7 @@ struct StructureFile {
 
 /// As on the command line; an empty string is a file that is not given.
 struct Options {
+  std::string model;
   std::vector<StructureFile> structures;
   std::string vocabulary;
   std::string saveVocabulary;

@@ -133,6 +133,7 @@ static FailureOr<Options> optionsOf(const CommandLine &line) {
   if (line.limit.getNumOccurrences() && line.limit < 0)
     return reportError("--limit expects a number of structures, found " +
                        llvm::Twine(line.limit));
+  options.model = line.model;
   options.vocabulary = line.vocabulary;
   options.saveVocabulary = line.saveVocabulary;
   if (!options.vocabulary.empty() && !options.saveVocabulary.empty())

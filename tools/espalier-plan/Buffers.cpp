@@ -13,6 +13,7 @@
 #include "Subcommands.h"
 
 #include "espalier/Planning/CheckBuffers.h"
+#include "io/File.h"
 #include "support/Error.h"
 
 #include <CLI/CLI.hpp>
@@ -24,6 +25,7 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <numeric>
 
 namespace espalier::plan {
 
@@ -31,7 +33,7 @@ namespace {
 struct Options {
   std::string path;
   std::string output;
-  int64_t capacity = -1;
+  std::string capacity;
   double secondsLimit = 0;
   int64_t searchSteps = planning::AssignBuffersOptions().searchSteps;
   bool check = false;
@@ -41,11 +43,15 @@ struct Options {
 class BuffersCommand {
 public:
   explicit BuffersCommand(const Options &options)
-      : options(options), file(BufferFile::read(options.path)) {}
+      : options(options), file(BufferFile::read(options.path)) {
+    if (!options.capacity.empty())
+      capacity = byteSizeOption("--capacity", options.capacity);
+  }
 
   void run() {
+    checkOutputPaths({options.path}, {options.output});
     planning::AssignBuffersOptions planOptions;
-    planOptions.capacity = options.capacity;
+    planOptions.capacity = capacity;
     planOptions.secondsLimit = options.secondsLimit;
     planOptions.searchSteps = options.check ? 0 : options.searchSteps;
     auto start = std::chrono::steady_clock::now();
@@ -68,49 +74,62 @@ private:
       fail(ESPALIER_INVALID_ARGUMENT,
            "%s: there is no column 'offset' to check", options.path.c_str());
     assignment.offsets = file.offsets;
+    // As assignBuffers() reckons peaks: with sizes rounded up to what all
+    // offsets are multiples of.
+    int64_t unit = 0;
+    for (const planning::BufferInterval &buffer : file.buffers)
+      if (takesRoom(buffer))
+        unit = std::gcd(unit, buffer.alignment);
+    unit = std::max<int64_t>(unit, 1);
     for (size_t i = 0; i < file.buffers.size(); ++i)
-      if (file.offsets[i] > INT64_MAX - file.buffers[i].size)
+      if (file.offsets[i] > INT64_MAX - roundUp(file.buffers[i].size, unit))
         fail(ESPALIER_MALFORMED, "%s: buffer '%s' ends beyond 2^63 bytes",
              options.path.c_str(), file.names[i].c_str());
-    assignment.peak = findHighestEnd();
+    assignment.peak = findHighestEnd(unit);
   }
 
-  int64_t findHighestEnd() const {
+  static bool takesRoom(const planning::BufferInterval &buffer) {
+    return buffer.size != 0 && buffer.lower != buffer.upper;
+  }
+
+  static int64_t roundUp(int64_t size, int64_t unit) {
+    return size / unit * unit + (size % unit != 0 ? unit : 0);
+  }
+
+  /// With sizes rounded up to multiples of `unit`.
+  int64_t findHighestEnd(int64_t unit = 1) const {
     int64_t highest = 0;
-    for (size_t i = 0; i < file.buffers.size(); ++i) {
-      const planning::BufferInterval &buffer = file.buffers[i];
-      if (buffer.size != 0 && buffer.lower != buffer.upper)
-        highest = std::max(highest, assignment.offsets[i] + buffer.size);
-    }
+    for (size_t i = 0; i < file.buffers.size(); ++i)
+      if (takesRoom(file.buffers[i]))
+        highest = std::max(highest, assignment.offsets[i] +
+                                        roundUp(file.buffers[i].size, unit));
     return highest;
   }
 
   /// That an assignment is beyond the capacity.
   void checkCapacity() const {
-    if (options.capacity < 0 || findHighestEnd() <= options.capacity)
+    if (capacity < 0 || findHighestEnd() <= capacity)
       return;
-    if (assignment.lowerBound > options.capacity)
+    if (assignment.lowerBound > capacity)
       fail(ESPALIER_OUT_OF_MEMORY,
            "%s: the capacity is %lld bytes, but the buffers that are needed at "
            "time %lld have %lld, %lld bytes more",
-           options.path.c_str(), (long long)options.capacity,
+           options.path.c_str(), (long long)capacity,
            (long long)assignment.busiestTime, (long long)assignment.lowerBound,
-           (long long)(assignment.lowerBound - options.capacity));
+           (long long)(assignment.lowerBound - capacity));
     if (options.check)
       fail(ESPALIER_OUT_OF_MEMORY,
            "%s: the capacity is %lld bytes, but the offsets need %lld, %lld "
            "bytes more",
-           options.path.c_str(), (long long)options.capacity,
-           (long long)assignment.peak,
-           (long long)(assignment.peak - options.capacity));
+           options.path.c_str(), (long long)capacity,
+           (long long)assignment.peak, (long long)(assignment.peak - capacity));
     fail(
         ESPALIER_OUT_OF_MEMORY,
         "%s: the capacity is %lld bytes, but the best assignment found needs "
         "%lld, %lld bytes more; there may be a better one, as the busiest time "
         "needs only %lld; give more --capacity%s",
-        options.path.c_str(), (long long)options.capacity,
-        (long long)assignment.peak,
-        (long long)(assignment.peak - options.capacity),
+        options.path.c_str(), (long long)capacity, (long long)assignment.peak,
+        (long long)(assignment.peak - capacity),
         (long long)assignment.lowerBound,
         assignment.timedOut ? ", or a higher --time-limit"
                             : ", or more --search-steps");
@@ -124,8 +143,7 @@ private:
                         buffer.size, buffer.alignment});
     }
     std::string problem = planning::checkBuffers(
-        placed, options.capacity < 0 ? assignment.peak : options.capacity,
-        file.names);
+        placed, capacity < 0 ? assignment.peak : capacity, file.names);
     if (problem.empty())
       return;
     if (options.check)
@@ -157,8 +175,8 @@ private:
                                   {"search_steps", assignment.searchSteps},
                                   {"timed_out", assignment.timedOut},
                                   {"seconds", seconds}};
-      if (options.capacity >= 0)
-        json["capacity_bytes"] = options.capacity;
+      if (capacity >= 0)
+        json["capacity_bytes"] = capacity;
       std::cout << json.dump(2) << '\n';
       return;
     }
@@ -179,6 +197,7 @@ private:
 
   const Options &options;
   BufferFile file;
+  int64_t capacity = -1; // none
   planning::BufferAssignment assignment;
   double seconds = 0;
 };
@@ -196,9 +215,9 @@ void addBuffers(CLI::App &app) {
       ->type_name("FILE.csv");
   command
       ->add_option("--capacity", options->capacity,
-                   "Bytes of the arena; without it, the fewer the better")
-      ->type_name("BYTES")
-      ->check(CLI::Range(int64_t(0), int64_t(INT64_MAX)));
+                   "What the arena must fit in, as 12GiB; without it, the "
+                   "less the better")
+      ->type_name("BYTES");
   CLI::Option *output =
       command
           ->add_option("-o,--output", options->output,
@@ -211,7 +230,7 @@ void addBuffers(CLI::App &app) {
                        "it has; 0: none")
           ->type_name("S")
           ->capture_default_str()
-          ->check(CLI::Range(0.0, 1e9));
+          ->check(CLI::Validator(checkSeconds, ""));
   CLI::Option *steps =
       command
           ->add_option("--search-steps", options->searchSteps,

@@ -11,7 +11,6 @@
 #include "SimulationReport.h"
 #include "Subcommands.h"
 
-#include "espalier/Planning/ByteSize.h"
 #include "espalier/Planning/CheckPlan.h"
 #include "support/Error.h"
 
@@ -21,15 +20,6 @@
 #include <memory>
 
 namespace espalier::plan {
-
-int64_t byteSizeOption(const std::string &option, const std::string &text) {
-  std::optional<int64_t> bytes = planning::parseByteSize(text);
-  if (!bytes)
-    fail(ESPALIER_INVALID_ARGUMENT,
-         "%s: '%s' is no size such as 12884901888 or 12GiB", option.c_str(),
-         text.c_str());
-  return *bytes;
-}
 
 planning::PlanFile readCheckedPlan(const std::string &path,
                                    planning::CheckPlanOptions options) {

@@ -52,6 +52,7 @@ public:
   }
 
   void run() {
+    checkOutputPaths({options.path}, {options.output});
     readGraph();
     plain = planning::withoutRecomputation(graph, planOptions);
     lowerBound = planning::recomputationLowerBound(graph, planOptions);
@@ -249,7 +250,7 @@ void addRecompute(CLI::App &app) {
                    "has; 0: none")
       ->type_name("S")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 1e9));
+      ->check(CLI::Validator(checkSeconds, ""));
   command->add_flag("--in-place", options->inPlace,
                     "Outputs may lie where inputs of the same size lay");
   command->add_flag("--json", options->json, "Print the report as JSON");

@@ -37,6 +37,8 @@ void writeFile(const std::string &path, const std::string &text) {
 }
 
 void simulate(const Options &options) {
+  checkOutputPaths({options.path, options.machine},
+                   {options.html, options.trace});
   std::string problem;
   std::optional<planning::Machine> machine =
       planning::readMachineFile(options.machine, problem);

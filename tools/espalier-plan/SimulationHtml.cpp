@@ -18,12 +18,12 @@
 #include "SimulationReport.h"
 
 #include "espalier/Planning/ByteSize.h"
+#include "support/Error.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <tuple>
 
 namespace espalier::plan {
@@ -149,27 +149,18 @@ private:
     return escaped;
   }
 
-  static std::string number(double value) {
-    char digits[40];
-    std::snprintf(digits, sizeof digits, "%.7g", value);
-    return digits;
-  }
+  static std::string number(double value) { return format("%.7g", value); }
 
   static std::string secondsText(double seconds) {
-    char digits[40];
     if (seconds >= 1 || seconds == 0)
-      std::snprintf(digits, sizeof digits, "%.4g s", seconds);
-    else if (seconds >= 1e-3)
-      std::snprintf(digits, sizeof digits, "%.4g ms", seconds * 1e3);
-    else
-      std::snprintf(digits, sizeof digits, "%.4g µs", seconds * 1e6);
-    return digits;
+      return format("%.4g s", seconds);
+    if (seconds >= 1e-3)
+      return format("%.4g ms", seconds * 1e3);
+    return format("%.4g µs", seconds * 1e6);
   }
 
   static std::string percent(double share) {
-    char digits[40];
-    std::snprintf(digits, sizeof digits, "%+.1f %%", 100 * share);
-    return digits;
+    return format("%+.1f %%", 100 * share);
   }
 
   void card(const std::string &value, const std::string &label) {

@@ -21,9 +21,6 @@
 
 namespace espalier::plan {
 
-/// The bytes that an option gives as text. Throws an Error.
-int64_t byteSizeOption(const std::string &option, const std::string &text);
-
 /// The plan at `path`, which is right. Throws an Error.
 planning::PlanFile readCheckedPlan(const std::string &path,
                                    planning::CheckPlanOptions options);
@@ -33,9 +30,12 @@ struct SimulationReport {
   planning::Machine machine;
   planning::Simulation result;
 
-  bool fits() const {
-    return file.plan.arenaBytes <= machine.device.memoryBytes &&
+  bool fitsHost() const {
+    return machine.hostMemoryBytes == 0 ||
            file.plan.hostBytes <= machine.hostMemoryBytes;
+  }
+  bool fits() const {
+    return file.plan.arenaBytes <= machine.device.memoryBytes && fitsHost();
   }
   /// The share of time that the plan takes more than endless memory would.
   double overhead() const {

@@ -7,27 +7,16 @@
 #include "SimulationReport.h"
 
 #include "espalier/Planning/ByteSize.h"
+#include "support/Error.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 
 namespace espalier::plan {
 
 using planning::formatByteSize;
 using planning::Step;
-
-__attribute__((format(printf, 1, 2))) static std::string
-print(const char *format, ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return text;
-}
 
 std::string SimulationReport::stepName(size_t step) const {
   const Step &at = file.plan.steps[step];
@@ -94,8 +83,8 @@ static std::string drawCurve(const SimulationReport &report) {
     // What reaches the middle of the row is drawn in it.
     double level = double(top) * (double(height - row) - 0.5) / height;
     int64_t label = int64_t(double(top) * double(height - row) / height);
-    text += row % 3 == 0 ? print("%11s |", formatByteSize(label).c_str())
-                         : print("%11s |", "");
+    text += row % 3 == 0 ? format("%11s |", formatByteSize(label).c_str())
+                         : format("%11s |", "");
     for (size_t column = 0; column < width; ++column)
       text += double(live[column]) >= level       ? '#'
               : double(liveness[column]) >= level ? '.'
@@ -104,9 +93,9 @@ static std::string drawCurve(const SimulationReport &report) {
       text.pop_back();
     text += '\n';
   }
-  text += print("%11s +", "") + std::string(width, '-') + "\n";
+  text += format("%11s +", "") + std::string(width, '-') + "\n";
   std::string end = std::to_string(steps - 1);
-  text += print("%11s  0", "");
+  text += format("%11s  0", "");
   if (width > end.size() + 1)
     text += std::string(width - 1 - end.size(), ' ') + end;
   return text + "\n";
@@ -128,8 +117,8 @@ static std::string describeWorkspaces(const planning::PlanFile &file) {
   }
   if (choices == 0)
     return "";
-  return print("workspaces %lld of the %lld steps that may use one do",
-               (long long)used, (long long)choices) +
+  return format("workspaces %lld of the %lld steps that may use one do",
+                (long long)used, (long long)choices) +
          (used > 0 ? ", the largest of " + formatByteSize(largest) : "") + "\n";
 }
 
@@ -138,35 +127,35 @@ std::string SimulationReport::text() const {
   for (const Step &step : file.plan.steps)
     ++counts[size_t(step.kind)];
   std::string text =
-      print("plan       %s: %zu steps, ",
-            file.graph.name.empty() ? "(no name)" : file.graph.name.c_str(),
-            file.plan.steps.size());
-  text += print("%zu run an operator (%lld again), %zu offload, %zu prefetch\n",
-                counts[0], (long long)result.recomputedOperators, counts[1],
-                counts[2]);
+      format("plan       %s: %zu steps, ",
+             file.graph.name.empty() ? "(no name)" : file.graph.name.c_str(),
+             file.plan.steps.size());
+  text += format(
+      "%zu run an operator (%lld again), %zu offload, %zu prefetch\n",
+      counts[0], (long long)result.recomputedOperators, counts[1], counts[2]);
   text += describeWorkspaces(file);
-  text += print("machine    %s: %s, %s\n", machine.name.c_str(),
-                machine.device.name.c_str(),
-                formatByteSize(machine.device.memoryBytes).c_str());
+  text += format("machine    %s: %s, %s\n", machine.name.c_str(),
+                 machine.device.name.c_str(),
+                 formatByteSize(machine.device.memoryBytes).c_str());
   if (file.plan.arenaBytes > machine.device.memoryBytes)
     text +=
-        print("           the plan does not fit: it needs %s, %s more\n",
-              formatByteSize(file.plan.arenaBytes).c_str(),
-              formatByteSize(file.plan.arenaBytes - machine.device.memoryBytes)
-                  .c_str());
-  if (file.plan.hostBytes > machine.hostMemoryBytes)
-    text += print("           the host has %s, and the plan needs %s there\n",
-                  formatByteSize(machine.hostMemoryBytes).c_str(),
-                  formatByteSize(file.plan.hostBytes).c_str());
+        format("           the plan does not fit: it needs %s, %s more\n",
+               formatByteSize(file.plan.arenaBytes).c_str(),
+               formatByteSize(file.plan.arenaBytes - machine.device.memoryBytes)
+                   .c_str());
+  if (!fitsHost())
+    text += format("           the host has %s, and the plan needs %s there\n",
+                   formatByteSize(machine.hostMemoryBytes).c_str(),
+                   formatByteSize(file.plan.hostBytes).c_str());
 
   text += "\nmemory\n";
   auto bytes = [&](const char *name, int64_t number, const char *what) {
     double share = result.baselineBytes > 0
                        ? 100.0 * double(number) / double(result.baselineBytes)
                        : 0;
-    text += print("  %-17s%12s %6.1f %%", name, formatByteSize(number).c_str(),
-                  share);
-    text += *what ? print("  %s\n", what) : "\n";
+    text += format("  %-17s%12s %6.1f %%", name, formatByteSize(number).c_str(),
+                   share);
+    text += *what ? format("  %s\n", what) : "\n";
   };
   bytes("baseline", result.baselineBytes, "every tensor on its own");
   bytes("liveness", result.livenessBytes, "without copies and recomputation");
@@ -178,32 +167,32 @@ std::string SimulationReport::text() const {
     bytes("budget", file.budgetBytes, "");
   bytes("host", result.hostBytes, "");
   if (result.peakStep >= 0) {
-    text += print("  peak at step %d, ", result.peakStep) +
+    text += format("  peak at step %d, ", result.peakStep) +
             stepName(size_t(result.peakStep)) + "\n";
     text += "  largest there: " + largestBuffers(*this, result.peakStep) + "\n";
   }
 
   text += "\ntime\n";
   auto seconds = [&](const char *name, double number, const std::string &what) {
-    text += print("  %-25s%12.6f s", name, number) +
+    text += format("  %-25s%12.6f s", name, number) +
             (what.empty() ? "" : "  " + what) + "\n";
   };
   seconds("with endless memory", result.secondsUnlimited, "");
-  seconds("plan", result.seconds, print("%+.1f %%", 100 * overhead()));
+  seconds("plan", result.seconds, format("%+.1f %%", 100 * overhead()));
   seconds("  operators", result.computeSeconds, "");
   seconds("    again", result.recomputedSeconds,
-          print("%lld operators, %.3f GFLOP",
-                (long long)result.recomputedOperators,
-                result.recomputedFlops / 1e9));
+          format("%lld operators, %.3f GFLOP",
+                 (long long)result.recomputedOperators,
+                 result.recomputedFlops / 1e9));
   seconds("  waiting for prefetches", result.fetchStallSeconds, "");
   seconds("  waiting for offloads", result.memoryStallSeconds, "");
   seconds("  copies at the end", result.drainSeconds, "");
-  text +=
-      print("  copies: %s to the host in %.6f s, ",
-            formatByteSize(result.offloadBytes).c_str(), result.offloadSeconds);
-  text += print("%s to the device in %.6f s\n",
-                formatByteSize(result.prefetchBytes).c_str(),
-                result.prefetchSeconds);
+  text += format("  copies: %s to the host in %.6f s, ",
+                 formatByteSize(result.offloadBytes).c_str(),
+                 result.offloadSeconds);
+  text += format("%s to the device in %.6f s\n",
+                 formatByteSize(result.prefetchBytes).c_str(),
+                 result.prefetchSeconds);
   std::string curve = drawCurve(*this);
   if (!curve.empty())
     text += "\n" + curve;

@@ -11,9 +11,9 @@
 //===----------------------------------------------------------------------===//
 #include "SimulationReport.h"
 
-#include <nlohmann/json.hpp>
+#include "support/Error.h"
 
-#include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace espalier::plan {
 
@@ -35,26 +35,21 @@ std::string SimulationReport::trace() const {
   text +=
       "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":" +
       quoted("simulated " + machine.name) + "}}";
-  char numbers[256];
   for (size_t s = 0; s < file.plan.steps.size(); ++s) {
     const Step &step = file.plan.steps[s];
     const planning::StepTimes &times = result.steps[s];
     text += ",\n{\"ph\":\"X\",\"name\":" + quoted(stepName(s));
-    std::snprintf(numbers, sizeof numbers,
-                  ",\"pid\":1,\"tid\":%d,\"ts\":%.4f,\"dur\":%.4f,\"args\":{"
-                  "\"step\":%zu,\"again\":%s}}",
-                  int(step.kind), times.start * 1e6,
-                  (times.end - times.start) * 1e6, s,
-                  times.again ? "true" : "false");
-    text += numbers;
+    text += format(",\"pid\":1,\"tid\":%d,\"ts\":%.4f,\"dur\":%.4f,\"args\":{"
+                   "\"step\":%zu,\"again\":%s}}",
+                   int(step.kind), times.start * 1e6,
+                   (times.end - times.start) * 1e6, s,
+                   times.again ? "true" : "false");
     if (step.kind != Step::Kind::compute)
       continue;
-    std::snprintf(numbers, sizeof numbers,
-                  ",\n{\"ph\":\"C\",\"name\":\"bytes\",\"pid\":1,\"ts\":%.4f,"
-                  "\"args\":{\"device\":%lld,\"host\":%lld}}",
-                  times.start * 1e6, (long long)result.liveBytes[s],
-                  (long long)result.hostCurve[s]);
-    text += numbers;
+    text += format(",\n{\"ph\":\"C\",\"name\":\"bytes\",\"pid\":1,\"ts\":%.4f,"
+                   "\"args\":{\"device\":%lld,\"host\":%lld}}",
+                   times.start * 1e6, (long long)result.liveBytes[s],
+                   (long long)result.hostCurve[s]);
   }
   return text + "\n]}\n";
 }

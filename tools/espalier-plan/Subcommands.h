@@ -13,6 +13,9 @@
 #ifndef ESPALIER_PLAN_SUBCOMMANDS_H
 #define ESPALIER_PLAN_SUBCOMMANDS_H
 
+#include <cstdint>
+#include <string>
+
 namespace CLI {
 class App;
 }
@@ -23,6 +26,12 @@ void addBuffers(CLI::App &app);
 void addCheck(CLI::App &app);
 void addRecompute(CLI::App &app);
 void addSimulate(CLI::App &app);
+
+/// The bytes that an option gives as text, such as "12GiB". Throws an Error.
+int64_t byteSizeOption(const std::string &option, const std::string &text);
+
+/// What is wrong with a limit in seconds; empty if nothing is.
+std::string checkSeconds(const std::string &text);
 
 } // namespace espalier::plan
 

@@ -10,6 +10,9 @@
 //===----------------------------------------------------------------------===//
 #include "Subcommands.h"
 
+#include "espalier/Planning/ByteSize.h"
+#include "support/Error.h"
+
 #include <CLI/CLI.hpp>
 
 #include <cctype>
@@ -18,6 +21,26 @@
 #include <iostream>
 #include <new>
 #include <string>
+
+namespace espalier::plan {
+int64_t byteSizeOption(const std::string &option, const std::string &text) {
+  std::optional<int64_t> bytes = planning::parseByteSize(text);
+  if (!bytes)
+    fail(ESPALIER_INVALID_ARGUMENT,
+         "%s: '%s' is no size such as 12884901888 or 12GiB", option.c_str(),
+         text.c_str());
+  return *bytes;
+}
+
+std::string checkSeconds(const std::string &text) {
+  // CLI::Range takes NaN.
+  double seconds = 0;
+  if (CLI::detail::lexical_cast(text, seconds) && seconds >= 0 &&
+      seconds <= 1e9)
+    return "";
+  return "expected a number from 0 to 1e9, found '" + text + "'";
+}
+} // namespace espalier::plan
 
 static int reportError(const std::string &message) {
   std::fprintf(stderr, "espalier-plan: error: %s\n", message.c_str());

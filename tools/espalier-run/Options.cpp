@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "Options.h"
 
+#include "support/ByteSize.h"
 #include "support/Error.h"
 
 #include <CLI/CLI.hpp>
@@ -121,6 +122,15 @@ static std::string checkFactor(const std::string &text) {
       value >= 0)
     return "";
   return "expected a number that is not negative, found '" + text + "'";
+}
+
+/// Makes a size such as "512MiB" a number.
+static std::string readByteSize(std::string &text) {
+  std::optional<int64_t> bytes = parseByteSize(text);
+  if (!bytes)
+    return "'" + text + "' is no size such as 12884901888 or 12GiB";
+  text = std::to_string(*bytes);
+  return "";
 }
 
 namespace {
@@ -345,7 +355,7 @@ std::optional<Options> parseOptions(int argc, char **argv) {
                  "larger batches, sim offloads them")
       ->group(execution)
       ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::Validator(readByteSize, ""));
   app.add_flag("--dry", options.dry,
                "With --device sim: do everything but compute. Parameters and "
                "arguments are not needed, and results mean nothing")

@@ -7,19 +7,11 @@
 #include "Outputs.h"
 
 #include "io/File.h"
-#include "support/Error.h"
 
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace espalier::run {
-
-static bool isSameFile(const std::string &a, const std::string &b) {
-  std::error_code ignored;
-  return a == b || std::filesystem::equivalent(a, b, ignored);
-}
 
 void checkOutputs(const Options &options) {
   std::vector<std::string> taken{options.library, options.vocabulary,
@@ -40,18 +32,10 @@ void checkOutputs(const Options &options) {
       taken.push_back(training.resume);
     outputs.push_back(training.log);
   }
-  for (const std::string &path : outputs) {
-    if (path.empty())
-      continue;
-    for (const std::string &other : taken)
-      if (isSameFile(path, other))
-        fail(ESPALIER_INVALID_ARGUMENT,
-             "'%s' would be written over '%s'; give every output a file of its "
-             "own",
-             path.c_str(), other.c_str());
-    AtomicFile probe(path);
-    taken.push_back(path);
-  }
+  checkOutputPaths(taken, outputs);
+  for (const std::string &path : outputs)
+    if (!path.empty())
+      AtomicFile probe(path);
 }
 
 } // namespace espalier::run

@@ -108,9 +108,14 @@ std::vector<OperatorId> producersOf(const Graph &graph);
 /// By tensor: the operators that read it, in order, each once.
 std::vector<std::vector<OperatorId>> consumersOf(const Graph &graph);
 
+/// The most that flops, bytes and seconds may be, so that their sums are
+/// finite.
+constexpr double kMaxCost = 1e24;
+
 /// What is wrong with the graph, with names; empty if nothing is: ids out of
 /// range, tensors read before they are made, made twice or never, negative or
-/// overflowing sizes, attributes of the wrong length, cyclic views.
+/// overflowing sizes, costs that are not from 0 to kMaxCost, attributes of the
+/// wrong length, cyclic views.
 std::string checkGraph(const Graph &graph);
 
 } // namespace espalier::planning

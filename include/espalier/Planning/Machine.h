@@ -54,6 +54,7 @@ struct Machine {
   std::string name;
   Device device;
   Link link;
+  /// 0: no limit.
   int64_t hostMemoryBytes = 0;
 
   /// Of `op`'s algorithm without workspace, or of `algorithm` if it says.

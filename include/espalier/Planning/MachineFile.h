@@ -23,8 +23,10 @@
 // `algorithms`, optional, says how much faster than without a workspace an
 // operator is computed by those that need one. Bytes, and bytes per second, are
 // numbers or sizes that parseByteSize() takes. docs/machines has files of some
-// machines. Plans of memory are for one device and its link to the host, so
-// that there is one of each.
+// machines. The host's memory of 0 is no limit. Rates are from 0.001 to 1e24 a
+// second, seconds from 0 to 1e9, and algorithms at most a million times as
+// fast, or as slow. Plans of memory are for one device and its link to the
+// host, so that there is one of each.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_PLANNING_MACHINEFILE_H

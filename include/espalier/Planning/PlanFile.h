@@ -35,8 +35,9 @@
 //   }
 //
 // The names of members are those of Graph.h's and Plan.h's, in lower case with
-// underscores. Members that have the value that those give them may be left
-// out. Numbers are read back as they were written, bit by bit.
+// underscores. Costs (flops, bytes, seconds) are from 0 to 1e24. Members that
+// have the value that those give them may be left out. Numbers are read back as
+// they were written, bit by bit.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ESPALIER_PLANNING_PLANFILE_H

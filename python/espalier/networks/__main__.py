@@ -6,9 +6,11 @@ python3 -m espalier.networks vgg16 --layers
 """
 
 import argparse
+import os
 import sys
 
 from . import NETWORKS, build
+from .files import whole_file
 from .network import NetworkError
 from .weights import write_weights
 
@@ -95,21 +97,35 @@ def table(network):
     )
 
 
+def write_standard_output(text):
+    try:
+        print(text, end="", flush=True)
+    except OSError as error:
+        # Python would try again at the end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OSError(error.errno, error.strerror, "standard output") from error
+
+
 def main(arguments=None):
     options = parse(arguments)
     given = vars(options)
     output, seed, weights = (given.pop(name) for name in ("output", "seed", "weights"))
     layers, name = given.pop("layers"), given.pop("network")
+    if output and weights and os.path.realpath(output) == os.path.realpath(weights):
+        sys.exit(
+            f"espalier.networks: '{weights}' would be written over '{output}'; give "
+            "every output a file of its own"
+        )
     if given["blocks"]:
         given["blocks"] = tuple(given["blocks"])
     try:
         network = build(name, **given)
         text = table(network) if layers else network.text()
         if output:
-            with open(output, "w", encoding="utf-8") as file:
-                file.write(text)
+            with whole_file(output) as file:
+                file.write(text.encode())
         else:
-            sys.stdout.write(text)
+            write_standard_output(text)
         if weights:
             write_weights(network, weights, seed)
     except (NetworkError, OSError) as error:

@@ -43,8 +43,10 @@ class Options:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise NetworkError(f"{name} is {value}; expected at least 1")
-        if self.width <= 0:
-            raise NetworkError(f"width is {self.width}; expected more than 0")
+        if not 0 < self.width <= 1e6:
+            raise NetworkError(
+                f"width is {self.width}; expected more than 0, and at most 1e6"
+            )
         if self.entry not in ("train", "inference"):
             raise NetworkError(f"entry is '{self.entry}'; expected train or inference")
         if self.dtype not in ("f32", "f64"):
@@ -537,7 +539,8 @@ class Network:
     def _extents(self, name, extents, kernel, stride, padding, round_up=False):
         count = window_extent_rounded_up if round_up else window_extent
         result = tuple(map(count, extents, kernel, stride, padding))
-        if min(result) < 1:
+        # A window has to fit, even if the last one may stick out.
+        if min(map(window_extent, extents, kernel, stride, padding)) < 1:
             raise NetworkError(
                 f"layer '{name}' has a window of {kernel[0]}x{kernel[1]}, but of the "
                 f"image of {self.options.image}x{self.options.image} only "

@@ -18,6 +18,8 @@ import struct
 import sys
 from array import array
 
+from .files import whole_file
+
 
 def stripes(generator, label, classes, channels, size, noise):
     """Values of one image, and its class."""
@@ -65,7 +67,7 @@ def write_npy(path, kind, shape, values):
     data = array({"<f4": "f", "<f8": "d", "<i4": "i"}[kind], values)
     if sys.byteorder == "big":
         data.byteswap()
-    with open(path, "wb") as file:
+    with whole_file(path) as file:
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)))
         file.write(header.encode())
         file.write(data.tobytes())

@@ -12,6 +12,8 @@ import struct
 import sys
 from array import array
 
+from .files import whole_file
+
 CODES = {"f32": ("F32", "f"), "f64": ("F64", "d")}
 CHUNK = 1 << 16
 
@@ -46,7 +48,7 @@ def write_weights(network, path, seed):
     text = json.dumps(header, separators=(",", ":")).encode()
     # Spaces, so that data is aligned.
     text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
+    with whole_file(path) as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for parameter in network.parameters:
             for chunk in values_of(parameter, seed):

@@ -17,6 +17,7 @@
 #include <climits>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -158,6 +159,31 @@ void AtomicFile::commit() {
     failToWrite(target, errno);
   ::close(descriptor);
   descriptor = -1;
+}
+
+bool isSameFile(const std::string &a, const std::string &b) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  auto resolved = [&](const std::string &path) {
+    return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  };
+  return fs::equivalent(a, b, ignored) || resolved(a) == resolved(b);
+}
+
+void checkOutputPaths(const std::vector<std::string> &inputs,
+                      const std::vector<std::string> &outputs) {
+  std::vector<std::string> taken = inputs;
+  for (const std::string &path : outputs) {
+    if (path.empty())
+      continue;
+    for (const std::string &other : taken)
+      if (!other.empty() && isSameFile(path, other))
+        fail(ESPALIER_INVALID_ARGUMENT,
+             "'%s' would be written over '%s'; give every output a file of its "
+             "own",
+             path.c_str(), other.c_str());
+    taken.push_back(path);
+  }
 }
 
 } // namespace espalier

@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace espalier {
 
@@ -55,6 +56,14 @@ private:
   std::string temporary;
   int descriptor = -1;
 };
+
+/// Whether both are paths of one file, which need not be there.
+bool isSameFile(const std::string &a, const std::string &b);
+
+/// INVALID_ARGUMENT if one of `outputs` would be written over one of `inputs`
+/// or over another of them. Empty paths are no files.
+void checkOutputPaths(const std::vector<std::string> &inputs,
+                      const std::vector<std::string> &outputs);
 
 } // namespace espalier
 

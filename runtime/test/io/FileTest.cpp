@@ -31,6 +31,19 @@ TEST_F(FileTest, AppearsOnlyWhenCommitted) {
   EXPECT_EQ(files(), 1u);
 }
 
+TEST_F(FileTest, OutputsNeedFilesOfTheirOwn) {
+  std::string in = write("in", ""), link = path("link");
+  std::filesystem::create_symlink("in", link);
+  checkOutputPaths({in, ""}, {path("a"), path("b"), ""});
+  for (const std::string &output : {in, link, path("./in"), path("a/../in")})
+    expectError(ESPALIER_INVALID_ARGUMENT,
+                "'" + output + "' would be written over '" + in + "'",
+                [&] { checkOutputPaths({in}, {path("a"), output}); });
+  // Files that are not there yet.
+  expectError(ESPALIER_INVALID_ARGUMENT, "'./a' would be written over 'a'",
+              [] { checkOutputPaths({}, {"a", "./a"}); });
+}
+
 TEST_F(FileTest, AbandonedWriteKeepsTheOldFile) {
   write("out", "old");
   {

@@ -8,6 +8,7 @@
 #include "espalier/Planning/Graph.h"
 #include "espalier/Planning/Machine.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace espalier::planning;
@@ -65,7 +66,17 @@ TEST(Graph, FindsWhatIsWrong) {
   EXPECT_EQ(problem([](Graph &g) { g.operators[1].updates = {0}; }),
             "operator 'halve' updates number 0, which is no parameter");
   EXPECT_EQ(problem([](Graph &g) { g.operators[0].flops = -1; }),
-            "operator 'double' has a negative or infinite cost");
+            "operator 'double' has a cost that is not from 0 to 1e24");
+  for (double cost : {-1.0, 1.1e24, HUGE_VAL, double(NAN)}) {
+    EXPECT_EQ(problem([&](Graph &g) { g.operators[0].seconds = cost; }),
+              "operator 'double' has a cost that is not from 0 to 1e24");
+    EXPECT_EQ(problem([&](Graph &g) {
+                g.operators[0].algorithms = {{"fast", 0, cost}};
+              }),
+              "operator 'double' has the algorithm 'fast', whose cost is not "
+              "from 0 to 1e24");
+  }
+  EXPECT_EQ(problem([](Graph &g) { g.operators[0].bytes = 1e24; }), "");
 }
 
 TEST(Machine, TakesTheLongerOfArithmeticAndTraffic) {

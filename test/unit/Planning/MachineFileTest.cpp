@@ -67,9 +67,9 @@ TEST(MachineFile, Reads) {
 TEST(MachineFile, ReadsBackWhatItWrites) {
   Machine machine;
   machine.name = "odd \"name\" \xc3\xa9";
-  machine.device = {"d",   (int64_t(1) << 53) + 1,    1.0 / 3, 0.1, 5e-324,
+  machine.device = {"d",   (int64_t(1) << 53) + 1,    4.0 / 3, 1.1, 5e-324,
                     "sim", {{"b", 1.0 / 3}, {"a", 7}}};
-  machine.link = {7e300, 1e-300, false};
+  machine.link = {7e23, 1e-300, false};
   machine.hostMemoryBytes = INT64_MAX;
   std::string path = testing::TempDir() + "machine_file_test.json";
   std::string error;
@@ -124,18 +124,30 @@ TEST(MachineFile, SaysWhatIsWrongAndWhere) {
             "'devices[0].memory' is -5, not a size such as 12884901888 or "
             "\"12GiB\"");
   EXPECT_EQ(problemWith("2.5e12", "0"),
-            "'devices[0].flops_per_second' is not above 0");
+            "'devices[0].flops_per_second' is 0.0, not a number from 0.001 to "
+            "1e+24");
+  EXPECT_EQ(
+      problemWith("\"200GB\"", "1e-308"),
+      "'devices[0].bytes_per_second' is 1e-308, not a number from 0.001 to "
+      "1e+24");
+  EXPECT_EQ(problemWith("1e10", "1e308"),
+            "'links[0].bytes_per_second' is 1e+308, not a number from 0.001 to "
+            "1e+24");
   EXPECT_EQ(problemWith("5e-6", "-1"),
-            "'devices[0].launch_seconds' is below 0");
+            "'devices[0].launch_seconds' is -1.0, not a number from 0 to "
+            "1e+09");
+  EXPECT_EQ(problemWith("1e-5", "1.1e9"),
+            "'links[0].latency_seconds' is 1100000000.0, not a number from 0 "
+            "to 1e+09");
   EXPECT_EQ(problemWith("{\"patches\": 1.25, \"fft\": 3}", "[1]"),
             "'devices[0].algorithms' is [1], not an object with a number by "
             "algorithm");
   EXPECT_EQ(problemWith("1.25", "0"),
-            "'devices[0].algorithms' has 0 for 'patches', which is not a "
-            "number above 0");
+            "'devices[0].algorithms' has 0 for 'patches', not a number from "
+            "1e-06 to 1e+06");
   EXPECT_EQ(problemWith("1.25", "\"fast\""),
-            "'devices[0].algorithms' has \"fast\" for 'patches', which is not "
-            "a number above 0");
+            "'devices[0].algorithms' has \"fast\" for 'patches', not a number "
+            "from 1e-06 to 1e+06");
   EXPECT_EQ(problemWith("\"200GB\"", "\"fast\""),
             "'devices[0].bytes_per_second' is \"fast\", not a rate such as "
             "1.2e10 or \"12GB\" (per second)");

@@ -34,7 +34,7 @@ PlanFile makeFile() {
   conv.inputs = {0, 1, 1};
   conv.outputs = {2};
   conv.flops = 1.0 / 3;
-  conv.bytes = 1e300;
+  conv.bytes = 7e23;
   conv.seconds = 5e-324;
   conv.checkpoint = true;
   conv.inPlace = {0};

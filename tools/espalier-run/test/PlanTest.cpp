@@ -91,6 +91,24 @@ TEST_F(PlanTest, DevicesGiveTheSameResults) {
             sim.at("simulated").at("seconds"));
 }
 
+/// As for the compiler: powers of 1000 and of 1024 have units of their own.
+TEST_F(PlanTest, SizesAreThoseOfTheCompiler) {
+  auto limit = [&](const std::string &text) {
+    EXPECT_EQ(runModel("--random-weights 1 --input x=x.npy --memory-limit '" +
+                       text + "'"),
+              1);
+    return err;
+  };
+  EXPECT_NE(limit("4kB").find("limit of 4000"), std::string::npos) << err;
+  EXPECT_NE(limit("4 KiB").find("limit of 4096"), std::string::npos) << err;
+  EXPECT_NE(limit("1.5KiB").find("limit of 1536"), std::string::npos) << err;
+  for (const char *text : {"99999999999999999999", "8388608TiB", "-1", "4kib"})
+    EXPECT_NE(limit(text).find("--memory-limit: '" + std::string(text) +
+                               "' is no size such as 12884901888 or 12GiB"),
+              std::string::npos)
+        << err;
+}
+
 TEST_F(PlanTest, DevicesCanBeTooSmall) {
   ASSERT_EQ(runModel("--device sim --machine machine.json --dry "
                      "--memory-limit 4KiB"),

@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 #include "device/sim/MachineFile.h"
 
+#include "device/sim/MachineLimits.h"
 #include "io/File.h"
 #include "io/Json.h"
+#include "support/ByteSize.h"
 #include "support/Error.h"
 
-#include <charconv>
 #include <cmath>
 #include <iterator>
 
@@ -40,8 +41,8 @@ private:
   }
   const json &only(const char *key) const;
   double number(const json &object, const char *where, const char *key,
-                bool isRequired) const;
-  double size(const json &value, const std::string &where) const;
+                const NumberRange &range, bool isRequired) const;
+  int64_t size(const json &value, const std::string &where) const;
   int64_t bytes(const json &object, const char *where, const char *key) const;
   void readSpeeds(const json &device, Machine &machine) const;
 
@@ -59,38 +60,21 @@ const json &MachineReader::only(const char *key) const {
   return found->front();
 }
 
-/// The bytes of a number, or of a text such as "12GiB".
-double MachineReader::size(const json &value, const std::string &where) const {
-  double number = NAN, unit = 0;
-  if (value.is_number()) {
-    number = value.get<double>();
-    unit = 1;
-  } else if (value.is_string()) {
-    const std::string &text = value.get_ref<const std::string &>();
-    const char *end = text.data() + text.size();
-    auto [rest, error] = std::from_chars(text.data(), end, number);
-    std::string_view name(rest, (size_t)(end - rest));
-    while (!name.empty() && name.front() == ' ')
-      name.remove_prefix(1);
-    static const struct {
-      const char *name;
-      double bytes;
-    } units[] = {{"", 1},         {"B", 1},        {"kB", 1e3},
-                 {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
-                 {"TB", 1e12},    {"KiB", 0x1p10}, {"MiB", 0x1p20},
-                 {"GiB", 0x1p30}, {"TiB", 0x1p40}};
-    for (const auto &known : units)
-      if (error == std::errc() && name == known.name)
-        unit = known.bytes;
-  }
-  double result = number * unit;
-  if (unit == 0 || !(result >= 0 && result < 0x1p62))
+/// The bytes of a whole number, or of a text such as "12GiB".
+int64_t MachineReader::size(const json &value, const std::string &where) const {
+  std::optional<int64_t> bytes;
+  if (value.is_string())
+    bytes = parseByteSize(value.get_ref<const std::string &>());
+  else if (value.is_number_integer())
+    bytes = value.get<int64_t>(); // negative of 2^63 and more
+  if (!bytes || *bytes < 0)
     wrong(where + " is not a number of bytes, such as 1073741824 or \"1GiB\"");
-  return result;
+  return *bytes;
 }
 
 double MachineReader::number(const json &object, const char *where,
-                             const char *key, bool isRequired) const {
+                             const char *key, const NumberRange &range,
+                             bool isRequired) const {
   std::string place = format("%s of %s", key, where);
   auto found = object.find(key);
   if (found == object.end()) {
@@ -98,11 +82,12 @@ double MachineReader::number(const json &object, const char *where,
       wrong(place + " is missing");
     return 0;
   }
-  if (!std::string_view(key).compare("bytes_per_second"))
-    return size(*found, place);
-  double value = found->is_number() ? found->get<double>() : NAN;
-  if (!(value >= 0 && std::isfinite(value)))
-    wrong(place + " is not a number that is not negative");
+  bool isBytes = std::string_view(key) == "bytes_per_second";
+  double value = found->is_number() ? found->get<double>()
+                 : isBytes          ? (double)size(*found, place)
+                                    : NAN;
+  if (!range.contains(value))
+    wrong(place + " is not " + range.text());
   return value;
 }
 
@@ -111,7 +96,7 @@ int64_t MachineReader::bytes(const json &object, const char *where,
   auto found = object.find(key);
   if (found == object.end())
     wrong(format("%s of %s is missing", key, where));
-  return (int64_t)std::nearbyint(size(*found, format("%s of %s", key, where)));
+  return size(*found, format("%s of %s", key, where));
 }
 
 /// Of algorithms that are not listed nothing is known.
@@ -125,10 +110,8 @@ void MachineReader::readSpeeds(const json &device, Machine &machine) const {
   for (size_t a = 0; a < std::size(names); ++a) {
     if (!speeds->contains(names[a]))
       continue;
-    double speed = number(*speeds, "the algorithms", names[a], true);
-    if (speed == 0)
-      wrong(format("%s of the algorithms is 0", names[a]));
-    machine.algorithmSpeeds[a] = speed;
+    machine.algorithmSpeeds[a] =
+        number(*speeds, "the algorithms", names[a], kMachineSpeeds, true);
   }
 }
 
@@ -142,15 +125,16 @@ Machine MachineReader::read() {
   const json &device = only("devices"), &link = only("links");
   machine.memoryBytes = bytes(device, "the device", "memory");
   machine.flopsPerSecond =
-      number(device, "the device", "flops_per_second", true);
+      number(device, "the device", "flops_per_second", kMachineRates, true);
   machine.bytesPerSecond =
-      number(device, "the device", "bytes_per_second", true);
-  machine.launchSeconds = number(device, "the device", "launch_seconds", false);
+      number(device, "the device", "bytes_per_second", kMachineRates, true);
+  machine.launchSeconds =
+      number(device, "the device", "launch_seconds", kMachineSeconds, false);
   readSpeeds(device, machine);
   machine.linkBytesPerSecond =
-      number(link, "the link", "bytes_per_second", true);
+      number(link, "the link", "bytes_per_second", kMachineRates, true);
   machine.linkLatencySeconds =
-      number(link, "the link", "latency_seconds", false);
+      number(link, "the link", "latency_seconds", kMachineSeconds, false);
   auto duplex = link.find("duplex");
   if (duplex != link.end()) {
     if (*duplex != "full" && *duplex != "half")

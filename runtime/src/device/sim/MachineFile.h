@@ -44,7 +44,7 @@ struct Machine {
   double linkBytesPerSecond = 0;
   double linkLatencySeconds = 0;
   bool fullDuplex = true;
-  int64_t hostMemoryBytes = 0;
+  int64_t hostMemoryBytes = 0; // 0: no limit
 };
 
 /// MALFORMED if `text` describes no machine; messages start with `path`.

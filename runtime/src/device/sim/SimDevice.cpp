@@ -18,9 +18,10 @@ namespace espalier {
 
 static int64_t limitOf(const Machine &machine,
                        const SimDevice::Options &options) {
-  return options.memoryLimit > 0
-             ? std::min(options.memoryLimit, machine.memoryBytes)
-             : machine.memoryBytes;
+  int64_t bytes = options.memoryLimit > 0
+                      ? std::min(options.memoryLimit, machine.memoryBytes)
+                      : machine.memoryBytes;
+  return std::min(bytes, int64_t(1) << 62); // with room to round up
 }
 
 SimDevice::SimDevice(Machine described, Options options)
@@ -108,10 +109,14 @@ void SimDevice::settle() {
   effects.erase(effects.begin(), end);
 }
 
+/// Of clocks and timelines, which end after 285 years.
+static int64_t nanoseconds(double seconds) {
+  return (int64_t)std::llround(std::min(seconds * 1e9, 9e18));
+}
+
 void SimDevice::note(const char *name, Lane lane, double begin, double end) {
   if (options.profile && timeline.size() < Trace::kMaxEvents)
-    timeline.push_back({name, lane, (int64_t)std::llround(begin * 1e9),
-                        (int64_t)std::llround(end * 1e9)});
+    timeline.push_back({name, lane, nanoseconds(begin), nanoseconds(end)});
 }
 
 void SimDevice::poison(Lane lane, char *block, int64_t bytes) {
@@ -196,7 +201,7 @@ DeviceCounts SimDevice::counts() const {
 }
 
 int64_t SimDevice::clock() const {
-  return (int64_t)std::llround(times[(int)Lane::Compute] * 1e9);
+  return nanoseconds(times[(int)Lane::Compute]);
 }
 
 std::vector<DeviceEvent> SimDevice::takeEvents() {
