@@ -126,6 +126,11 @@ struct AssignBuffersPass
       budget = known.getBudget();
       machine = known.getMachine();
     }
+    if (budget > 0 && network->plan.arenaBytes > budget) {
+      function.emitOpError("cannot be planned: it needs ")
+          << network->plan.arenaBytes << " bytes of a budget of " << budget;
+      return signalPassFailure();
+    }
     int64_t host = assignHostOffsets(function);
     function->setAttr(kMemoryAttrName,
                       MemoryAttr::get(&getContext(), network->plan.arenaBytes,
