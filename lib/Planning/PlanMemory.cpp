@@ -88,7 +88,7 @@ public:
     int64_t high = live.peakBytes;
     if (!search(all(), high, thorough))
       return -1;
-    std::optional<Plan> plan = descend(all(), high, thorough, 4);
+    std::optional<Plan> plan = descend(high, 4);
     return plan ? plan->arenaBytes : high;
   }
 
@@ -208,16 +208,18 @@ private:
       addRung(std::move(*plan));
       return true;
     };
-    add(descend(all(), lowest, thorough, 12));
+    add(descend(lowest, 12));
     WalkFailure why = failure;
     for (Means means : fewer)
-      while (add(search(means, lowest - lowest / 100, thorough))) {
+      while (lowest > floor() &&
+             add(search(means, lowest - 1 - lowest / 100, thorough))) {
       }
-    for (auto level = double(live.peakBytes); int64_t(level) > lowest;
-         level *= 0.96) {
+    auto level = double(live.peakBytes);
+    while (int64_t(level) >= std::max<int64_t>(lowest, 1)) {
       add(search(all(), int64_t(level), brief));
       for (Means means : fewer)
         add(search(means, int64_t(level), quick));
+      level *= 0.96;
     }
     failure = why;
   }
@@ -241,35 +243,47 @@ private:
   }
 
   /// The plan for the smallest budget below `high` that is found by bisection.
-  std::optional<Plan> descend(Means means, int64_t high, const Effort &effort,
-                              int rounds) {
+  std::optional<Plan> descend(int64_t high, int rounds) {
     int64_t low = floor();
-    if (low >= high)
+    if (low >= high) {
+      failure = largestFailure();
       return std::nullopt;
-    std::optional<Plan> best = search(means, low, effort);
+    }
+    std::optional<Plan> best = search(all(), low, thorough);
+    if (best)
+      return best;
     WalkFailure why = failure;
-    for (; !best && rounds > 0; --rounds) {
+    for (; rounds > 0; --rounds) {
       int64_t middle = low + (high - low) / 2;
       middle -= middle % options.alignment;
       if (middle <= low)
         break;
-      std::optional<Plan> plan = search(means, middle, effort);
+      std::optional<Plan> plan = search(all(), middle, thorough);
       if (!plan) {
         low = middle;
         why = failure.bytesNeeded > 0 ? failure : why;
         continue;
       }
       high = std::min(middle, plan->arenaBytes);
-      if (rounds == 1 || high - low <= std::max(options.alignment, high / 500))
-        best = std::move(plan);
-      else
-        lowestSoFar = std::move(plan);
+      best = std::move(plan);
+      if (high - low <= std::max(options.alignment, high / 500))
+        break;
     }
     failure = why;
-    if (!best && lowestSoFar)
-      best = std::move(lowestSoFar);
-    lowestSoFar.reset();
     return best;
+  }
+
+  /// What would have failed first, where nothing was tried.
+  WalkFailure largestFailure() const {
+    WalkFailure why;
+    for (size_t step = 0; step < order.size(); ++step) {
+      int64_t bytes = leastBytes(graph.operators[order[step]]);
+      if (bytes > why.bytesNeeded) {
+        why.bytesNeeded = bytes;
+        why.step = int32_t(step);
+      }
+    }
+    return why;
   }
 
   std::optional<Plan> search(Means means, int64_t budget,
@@ -328,7 +342,6 @@ private:
   Effort thorough;
   std::vector<Attempt> ladder;
   bool hasClimbed = false;
-  std::optional<Plan> lowestSoFar;
 };
 } // namespace
 

@@ -124,11 +124,7 @@ static std::vector<int32_t> fastestFirst(const Operator &op,
                                          const Machine &machine) {
   std::vector<int32_t> order(op.algorithms.size());
   std::iota(order.begin(), order.end(), 0);
-  int32_t least =
-      *std::min_element(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-        return op.algorithms[a].workspaceBytes <
-               op.algorithms[b].workspaceBytes;
-      });
+  int32_t least = int32_t(op.algorithms.size()) - 1;
   auto key = [&](int32_t algorithm) {
     return std::make_pair(machine.secondsOf(op, &op.algorithms[algorithm]),
                           algorithm != least);

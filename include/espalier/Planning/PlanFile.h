@@ -22,7 +22,7 @@
 //   {"name":"conv1","kind":"conv2d","inputs":[0,1],"outputs":[2],"flops":1e9,
 //    "bytes":2e6,"checkpoint":true,"algorithms":[{"name":"winograd",...}]},
 //   ...
-//   ],
+//   ], (the last of the algorithms needs the least workspace)
 //   "buffers": [
 //   {"tensor":0,"bytes":4096,"first":0,"last":41,"offset":0},
 //   ...

@@ -77,6 +77,11 @@ TEST(Graph, FindsWhatIsWrong) {
               "from 0 to 1e24");
   }
   EXPECT_EQ(problem([](Graph &g) { g.operators[0].bytes = 1e24; }), "");
+  EXPECT_EQ(problem([](Graph &g) {
+              g.operators[0].algorithms = {{"direct", 0, 1}, {"fast", 64, 1}};
+            }),
+            "operator 'double' has the algorithm 'direct' with less workspace "
+            "than its last, 'fast'");
 }
 
 TEST(Machine, TakesTheLongerOfArithmeticAndTraffic) {

@@ -246,6 +246,56 @@ TEST(PlanMemory, MoreMeansAreNoWorse) {
   }
 }
 
+TEST(PlanMemory, NextToNothing) {
+  for (int64_t bytes : {0, 1, 64}) {
+    Graph graph;
+    graph.tensors = {{"y", bytes, TensorKind::output, -1}};
+    Operator op;
+    op.name = "make";
+    op.outputs = {0};
+    graph.operators = {op};
+    std::string error;
+    MemoryPlanner planner(graph, makeK40c(), {});
+    const int64_t smallest = planner.smallestBudget(error);
+    EXPECT_EQ(smallest, bytes) << error;
+    PlanMemoryReport report;
+    EXPECT_TRUE(planner.plan(smallest, report, error)) << error;
+    EXPECT_FALSE(planner.plan(bytes - 1, report, error));
+    EXPECT_EQ(report.peakOperator, "make");
+  }
+}
+
+TEST(PlanMemory, UpdatesThatDoNotReadTheOldValue) {
+  // w is needed by nobody until it is written.
+  Graph graph;
+  graph.tensors = {{"w", 6400, TensorKind::parameter, -1},
+                   {"x", 6400, TensorKind::input, -1},
+                   {"a", 6400, TensorKind::temporary, -1},
+                   {"b", 6400, TensorKind::output, -1},
+                   {"w'", 6400, TensorKind::temporary, -1}};
+  auto add = [&](const char *name, TensorId from, TensorId to) {
+    Operator op;
+    op.name = name;
+    op.inputs = {from};
+    op.outputs = {to};
+    op.flops = 1e6;
+    graph.operators.push_back(op);
+  };
+  add("first", 1, 2), add("second", 2, 3), add("update", 3, 4);
+  graph.operators.back().updates = {0};
+  graph.operators.back().recomputable = false;
+  ASSERT_EQ(checkGraph(graph), "");
+  std::string error;
+  MemoryPlanner planner(graph, makeK40c(), {});
+  for (int64_t budget = planner.smallestBudget(error); budget <= 32000;
+       budget += 1600) {
+    PlanMemoryReport report;
+    std::optional<Plan> plan = planner.plan(budget, report, error);
+    ASSERT_TRUE(plan) << error;
+    EXPECT_EQ(problemOf(graph, *plan, budget), "") << budget;
+  }
+}
+
 TEST(PlanMemory, RandomGraphsAndBudgets) {
   int plans = 0, offloading = 0, recomputing = 0;
   for (uint32_t seed = 0; seed < 1500; ++seed) {
