@@ -80,6 +80,7 @@ void espalier::buildBatchingPipeline(OpPassManager &manager,
 
 void espalier::buildPlanningPipeline(OpPassManager &manager,
                                      const PipelineOptions &options) {
+  manager.addNestedPass<func::FuncOp>(plan::createSeparateResultsPass());
   manager.addNestedPass<func::FuncOp>(plan::createOrderOperatorsPass());
   if (!options.budget.empty() || !options.machine.empty()) {
     plan::PlanMemoryPassOptions memory;

@@ -108,8 +108,6 @@ public:
     for (Operation &op : body.without_terminator())
       if (failed(lower(&op)))
         return failure();
-    if (failed(copyResults(terminator)))
-      return failure();
     for (model::BufferOp buffer :
          llvm::make_early_inc_range(tables->getOps<model::BufferOp>()))
       if (auto it = until.find(buffer.getBuffer()); it != until.end())
@@ -195,8 +193,9 @@ private:
           return function.emitOpError("result #")
                  << number << " updates '" << update.getValue()
                  << "', which is no parameter or state";
-        if (!isa<BlockArgument>(storage))
-          homes.try_emplace(storage, buffers.lookup(parameter));
+        if (storage != parameter &&
+            failed(setHome(number, storage, buffers.lookup(parameter))))
+          return failure();
         continue;
       }
       auto name = function.getResultAttrOfType<StringAttr>(number, "nn.output");
@@ -209,11 +208,21 @@ private:
                << name.getValue() << "'";
       Value buffer = addBuffer(BufferKind::output, name.getValue(), storage,
                                offsetOf(storage));
-      results.push_back({value, buffer});
-      if (!isa<BlockArgument>(storage))
-        homes.try_emplace(storage, buffer);
+      if (failed(setHome(number, storage, buffer)))
+        return failure();
     }
     return success();
+  }
+
+  /// `storage`, which result `number` is, is made in `buffer`.
+  LogicalResult setHome(unsigned number, Value storage, Value buffer) {
+    Operation *op = storage.getDefiningOp();
+    if (op && !op->hasTrait<OpTrait::ConstantLike>() &&
+        homes.try_emplace(storage, buffer).second)
+      return success();
+    return function.emitOpError("result #")
+           << number << " is not made by an operator for that alone; run "
+           << "separate-results first";
   }
 
   static std::optional<int64_t> offsetOf(Value value) {
@@ -294,6 +303,8 @@ private:
           define(cast<OpResult>(prefetch.getResult()), BufferKind::dynamic);
       if (failed(target))
         return failure();
+      if (std::optional<int64_t> offset = offsetOf(prefetch.getResult()))
+        fetchedAt[*offset] = prefetch.getResult();
       // All of what is there, or some rows of an input.
       Value source = prefetch.getSource();
       int64_t column = 0;
@@ -324,16 +335,18 @@ private:
     return op->emitOpError("cannot be lowered in a layered network");
   }
 
-  /// The operand that `result` is the new value of, if that is a parameter's
-  /// copy on the device: both are one buffer until it goes home.
-  static Value updatedCopy(OpResult result) {
+  /// What `result` is the new value of, if that is a parameter that was
+  /// fetched: an operand, or what is still there although nobody reads it.
+  Value updatedCopy(OpResult result) {
     std::optional<int64_t> offset = offsetOf(result);
-    for (Value operand : result.getOwner()->getOperands())
-      if (operand.getType() == result.getType() && offset &&
-          operand.getDefiningOp<plan::PrefetchOp>() &&
-          offsetOf(operand) == offset)
-        return operand;
-    return {};
+    Value old = offset ? fetchedAt.lookup(*offset) : Value();
+    Operation *op = result.getOwner();
+    if (!old || old.getType() != result.getType() ||
+        !llvm::any_of(old.getUsers(), [&](Operation *user) {
+          return user == op || op->isBeforeInBlock(user);
+        }))
+      return {};
+    return old;
   }
 
   LogicalResult lowerLayer(nn::LayerOpInterface op) {
@@ -547,25 +560,6 @@ private:
                                *first.getOffset() == *second.getOffset());
   }
 
-  /// Results that are not made where they are wanted: arguments, constants,
-  /// and values that are another result as well.
-  LogicalResult copyResults(Operation *terminator) {
-    for (const auto &[value, place] : results) {
-      Value source = bufferOf(value), target = place;
-      if (source == target)
-        continue;
-      auto type = cast<RankedTensorType>(value.getType());
-      int64_t bytes =
-          2 * type.getNumElements() * type.getElementTypeBitWidth() / 8;
-      addStep(terminator->getLoc(), "result", [&](OpBuilder &inside) {
-        model::LayerOp::create(inside, terminator->getLoc(),
-                               model::LayerKind::slice,
-                               ValueRange{source, target}, 1, 0, bytes);
-      });
-    }
-    return success();
-  }
-
   func::FuncOp function;
   SymbolTable &symbols;
   unsigned vectorBits;
@@ -579,10 +573,11 @@ private:
   llvm::StringMap<Value> parameters;
   /// By value that has memory of its own.
   llvm::DenseMap<Value, Value> buffers;
+  /// By offset: what was fetched there last.
+  llvm::DenseMap<int64_t, Value> fetchedAt;
   /// The buffers of results and parameters that values are made in.
   llvm::DenseMap<Value, Value> homes;
   llvm::DenseMap<Value, int64_t> until;
-  SmallVector<std::pair<Value, Value>> results;
 };
 } // namespace
 

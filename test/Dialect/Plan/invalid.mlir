@@ -121,7 +121,7 @@ func.func @argument(%x: tensor<4xf32> {plan.offset = -64 : i64}) -> tensor<4xf32
 // -----
 
 func.func @again(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'nn.relu' op expects 'plan.again' to be an i64 of at least 1}}
+  // expected-error @+1 {{'nn.relu' op expects 'plan.again' to be an i64 from 1 to 2147483647}}
   %y = nn.relu %x {plan.again = 0 : i64} : tensor<4xf32>
   return %y : tensor<4xf32>
 }
@@ -129,7 +129,7 @@ func.func @again(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @operator(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'nn.relu' op expects 'plan.operator' to be an i64 of at least 0}}
+  // expected-error @+1 {{'nn.relu' op expects 'plan.operator' to be an i64 from 0 to 2147483647}}
   %y = nn.relu %x {plan.operator = "first"} : tensor<4xf32>
   return %y : tensor<4xf32>
 }

@@ -42,6 +42,14 @@ void PlanDialect::initialize() {
       >();
 }
 
+/// The device's and the host's memory are given out in such pieces.
+static constexpr int64_t kAlignment = 64;
+
+/// Up to where sums of a place and a tensor's bytes are numbers.
+static bool isPlace(int64_t offset) {
+  return offset >= 0 && offset <= int64_t(1) << 62 && offset % kAlignment == 0;
+}
+
 /// `plan.workspace` is what the algorithm of the operator needs.
 static LogicalResult verifyWorkspace(Operation *op,
                                      ArrayRef<nn::Algorithm> algorithms,
@@ -54,10 +62,10 @@ static LogicalResult verifyWorkspace(Operation *op,
              << kWorkspaceAttrName << "' to be bytes and an offset, "
              << "array<i64: BYTES, OFFSET>";
     bytes = workspace[0];
-    if (bytes <= 0 || workspace[1] < 0 || workspace[1] % 64 != 0)
+    if (bytes <= 0 || !isPlace(workspace[1]))
       return op->emitOpError("has a workspace of ")
              << bytes << " bytes at " << workspace[1]
-             << ", expects some bytes at a multiple of 64";
+             << ", expects some bytes at a multiple of " << kAlignment;
   }
   SmallVector<int64_t> expected;
   for (const nn::Algorithm &algorithm : algorithms)
@@ -72,13 +80,6 @@ static LogicalResult verifyWorkspace(Operation *op,
       expected, [&](int64_t other) { diagnostic << other; },
       [&] { diagnostic << " or "; });
   return diagnostic;
-}
-
-/// The device's and the host's memory are given out in such pieces.
-static constexpr int64_t kAlignment = 64;
-
-static bool isPlace(int64_t offset) {
-  return offset >= 0 && offset % kAlignment == 0;
 }
 
 /// `plan.offsets` has a place for each result, or -1.
@@ -133,48 +134,48 @@ LogicalResult MemoryAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult PlanDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
-  StringRef known = attribute.getName();
-  if (known == kOffsetsAttrName)
+  StringRef name = attribute.getName();
+  if (name == kOffsetsAttrName)
     return verifyOffsets(op, attribute.getValue());
-  if (std::optional<int64_t> least = leastOf(known)) {
+  if (std::optional<int64_t> least = leastOf(name)) {
     auto value = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!value || !value.getType().isSignlessInteger(64) ||
-        value.getInt() < *least)
+        value.getInt() < *least || value.getInt() > INT32_MAX)
       return op->emitOpError("expects '")
-             << known << "' to be an i64 of at least " << *least;
+             << name << "' to be an i64 from " << *least << " to " << INT32_MAX;
   }
-  if (known == kMemoryAttrName && !isa<MemoryAttr>(attribute.getValue()))
-    return op->emitOpError("expects '") << known << "' to be a #plan.memory";
-  if (known == kNotesAttrName) {
+  if (name == kMemoryAttrName && !isa<MemoryAttr>(attribute.getValue()))
+    return op->emitOpError("expects '") << name << "' to be a #plan.memory";
+  if (name == kNotesAttrName) {
     auto notes = dyn_cast<ArrayAttr>(attribute.getValue());
     if (!notes || !llvm::all_of(notes, llvm::IsaPred<StringAttr>))
-      return op->emitOpError("expects '") << known << "' to be strings";
+      return op->emitOpError("expects '") << name << "' to be strings";
   }
-  if (attribute.getName() == kWorkspaceAttrName &&
-      !op->hasAttr(kAlgorithmAttrName))
+  if (name == kWorkspaceAttrName && !op->hasAttr(kAlgorithmAttrName))
     return op->emitOpError("has a '") << kWorkspaceAttrName << "', but no '"
                                       << kAlgorithmAttrName << "' that uses it";
-  if (attribute.getName() != kAlgorithmAttrName)
+  if (name != kAlgorithmAttrName)
     return success();
-  auto name = dyn_cast<StringAttr>(attribute.getValue());
-  if (!name)
+  auto algorithm = dyn_cast<StringAttr>(attribute.getValue());
+  if (!algorithm)
     return op->emitOpError("expects '")
            << kAlgorithmAttrName << "' to be the name of an algorithm";
   // Of an operator that makes no sense nothing can be asked.
   if (failed(op->getName().verifyInvariants(op)))
     return failure();
   SmallVector<nn::Algorithm> algorithms = nn::getAlgorithms(op);
-  auto isNamed = [&](const nn::Algorithm &algorithm) {
-    return nn::getName(algorithm.kind) == name.getValue();
+  auto isNamed = [&](const nn::Algorithm &other) {
+    return nn::getName(other.kind) == algorithm.getValue();
   };
   if (llvm::any_of(algorithms, isNamed))
-    return verifyWorkspace(op, algorithms, name);
-  InFlightDiagnostic diagnostic = op->emitOpError("has no algorithm ") << name;
+    return verifyWorkspace(op, algorithms, algorithm);
+  InFlightDiagnostic diagnostic = op->emitOpError("has no algorithm ")
+                                  << algorithm;
   if (algorithms.empty())
     return diagnostic << ": there is only one way to compute it";
   llvm::SetVector<StringRef> names;
-  for (const nn::Algorithm &algorithm : algorithms)
-    names.insert(nn::getName(algorithm.kind));
+  for (const nn::Algorithm &other : algorithms)
+    names.insert(nn::getName(other.kind));
   return diagnostic << "; there are " << llvm::join(names, ", ");
 }
 

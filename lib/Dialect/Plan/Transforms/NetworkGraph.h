@@ -59,12 +59,6 @@ public:
     return operators[op];
   }
 
-  /// What `value`, which has memory of its own, was read as; -1: nothing.
-  planning::TensorId getTensor(mlir::Value value) const {
-    auto it = tensorOf.find(value);
-    return it == tensorOf.end() ? -1 : it->second;
-  }
-
 private:
   class Reader;
   class Writer;

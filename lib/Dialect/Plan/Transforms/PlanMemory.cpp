@@ -115,33 +115,7 @@ private:
     return false;
   }
 
-  /// What is returned as it came has to be on the device at the end, which no
-  /// plan with copies sees to.
-  LogicalResult checkReturned(const NetworkGraph &network) {
-    std::vector<bool> isResident(network.graph.tensors.size());
-    for (const planning::Buffer &buffer : network.plan.buffers)
-      if (buffer.first == 0 &&
-          buffer.last + 1 >= int32_t(network.plan.steps.size()))
-        isResident[buffer.tensor] = true;
-    func::FuncOp planned = network.function;
-    Operation *end = planned.getBody().front().getTerminator();
-    for (auto [number, value] : llvm::enumerate(end->getOperands())) {
-      Value storage = storageOf(value);
-      planning::TensorId tensor = network.getTensor(storage);
-      if (isa<BlockArgument>(storage) && tensor >= 0 && !isResident[tensor])
-        return function.emitError("@")
-               << function.getName() << " returns '"
-               << network.graph.tensors[tensor].name << "' as result #"
-               << number << ", as it came, which takes a budget in which "
-               << "nothing has to leave the device, of about "
-               << report.livenessBytes << " bytes";
-    }
-    return success();
-  }
-
   LogicalResult write(NetworkGraph &network, int32_t parts) {
-    if (failed(checkReturned(network)))
-      return failure();
     remark::analysis(
         function.getLoc(),
         remark::RemarkOpts::name("planned").category("plan-memory"))
@@ -175,14 +149,6 @@ private:
     for (const auto &[name, bytes] : report.largest)
       diagnostic.attachNote()
           << "there is then '" << name << "' of " << bytes << " bytes";
-    Operation *end = function.getBody().front().getTerminator();
-    if (llvm::any_of(end->getOperands(), [](Value value) {
-          return isa<BlockArgument>(storageOf(value));
-        }))
-      diagnostic.attachNote()
-          << "a result is an argument as it came, and nothing may leave the "
-          << "device for that; this takes about " << report.livenessBytes
-          << " bytes";
     return diagnostic;
   }
 

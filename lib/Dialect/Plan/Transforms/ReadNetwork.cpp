@@ -37,7 +37,8 @@ public:
 
   FailureOr<NetworkGraph> run() {
     result.graph.name = function().getName().str();
-    readArguments();
+    if (failed(readArguments()))
+      return failure();
     Block &body = function().getBody().front();
     if (failed(moveUpdatesLast(body)))
       return failure();
@@ -67,8 +68,12 @@ private:
     return parameters.lookup(name);
   }
 
-  void readArguments() {
+  LogicalResult readArguments() {
     for (BlockArgument argument : function().getArguments()) {
+      if (!isa<RankedTensorType>(argument.getType()))
+        return function().emitOpError("cannot be planned: argument #")
+               << argument.getArgNumber() << " is " << argument.getType()
+               << ", expected a tensor";
       unsigned number = argument.getArgNumber();
       auto name = [&](StringRef attribute) {
         return function().getArgAttrOfType<StringAttr>(number, attribute);
@@ -97,6 +102,7 @@ private:
       if (offset)
         plan().buffers[buffer].offset = offset.getInt();
     }
+    return success();
   }
 
   static bool isSliced(BlockArgument argument) {
@@ -218,6 +224,12 @@ private:
       readOffsets(op, buffer);
       return success();
     }
+    // All others read or release what is on the device.
+    if (!isa<PrefetchOp>(op))
+      for (Value operand : op.getOperands())
+        if (!bufferOf.contains(storageOf(operand)))
+          return op.emitOpError("cannot be planned: it reads what is in the "
+                                "host's memory");
     if (auto release = dyn_cast<ReleaseOp>(op)) {
       BufferId buffer = bufferOf.lookup(storageOf(release.getTensor()));
       plan().buffers[buffer].last =
@@ -242,6 +254,7 @@ private:
       step.outputs = {addBuffer(prefetch.getResult(), tensor)};
       plan().steps.push_back(step);
       tensorOf[prefetch.getResult()] = tensor;
+      fetched[tensor] = prefetch.getResult();
       readOffsets(op, step.outputs);
       return success();
     }
@@ -252,12 +265,8 @@ private:
     if (op.getNumResults() == 0)
       return op.emitOpError("cannot be planned: it has no result");
     planning::Step step;
-    for (Value operand : op.getOperands()) {
-      if (!bufferOf.contains(storageOf(operand)))
-        return op.emitOpError("cannot be planned: it reads what is in the "
-                              "host's memory");
+    for (Value operand : op.getOperands())
       step.inputs.push_back(use(operand));
-    }
     auto number = op.getAttrOfType<IntegerAttr>(kOperatorAttrName);
     auto [known, isNew] = operatorOf.try_emplace(
         number ? number.getInt() : -1 - int64_t(graph().operators.size()),
@@ -265,6 +274,10 @@ private:
     step.op = known->second;
     if (isNew)
       addOperator(op, step.inputs);
+    else if (!areAlike(op, *result.operators[step.op]))
+      return op.emitOpError("cannot be planned: it runs again as '")
+             << kOperatorAttrName << "' " << number.getInt()
+             << ", which is another operator";
     const planning::Operator &described = graph().operators[step.op];
     for (auto [value, tensor] : llvm::zip(op.getResults(), described.outputs)) {
       step.outputs.push_back(addBuffer(value, tensor));
@@ -278,6 +291,13 @@ private:
     readInPlace(op, step);
     plan().steps.push_back(std::move(step));
     return success();
+  }
+
+  /// Whether both compute the same of operands of the same types.
+  static bool areAlike(Operation &a, Operation &b) {
+    return a.getName() == b.getName() &&
+           a.getOperandTypes() == b.getOperandTypes() &&
+           a.getResultTypes() == b.getResultTypes();
   }
 
   /// An operator that says nothing else is computed without a workspace.
@@ -448,7 +468,12 @@ private:
         plan().buffers[step.outputs[number]].sharesWith = buffer;
         return;
       }
-    Value parameter = result.tensors[target];
+    // An operator that does not read the old value writes over it where it is.
+    Value parameter = fetched.lookup(target);
+    if (!parameter || !llvm::any_of(parameter.getUsers(), [&](Operation *user) {
+          return op.isBeforeInBlock(user);
+        }))
+      parameter = result.tensors[target];
     if (auto it = bufferOf.find(parameter); it != bufferOf.end())
       plan().buffers[step.outputs[number]].sharesWith = it->second;
   }
@@ -478,6 +503,8 @@ private:
       bool isUpdate = bool(updatedByResult(number));
       if (isa<HostType>(value.getType()))
         continue;
+      if (isUpdate && storage == updatedByResult(number))
+        continue; // stays what it was
       auto it = bufferOf.find(storage);
       if (it == bufferOf.end())
         return terminator->emitOpError("cannot be planned: result #")
@@ -526,6 +553,8 @@ private:
   NetworkGraph result;
   llvm::DenseMap<Value, TensorId> &tensorOf = result.tensorOf;
   llvm::DenseMap<Value, BufferId> bufferOf;
+  /// By tensor: what was fetched last.
+  llvm::DenseMap<TensorId, Value> fetched;
   llvm::DenseMap<int64_t, OperatorId> operatorOf;
   /// And states, by name.
   llvm::DenseMap<StringAttr, BlockArgument> parameters;

@@ -51,6 +51,42 @@ def AssignBuffersPass : Pass<"assign-buffers", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::espalier::plan::PlanDialect"];
 }
 
+def SeparateResultsPass : Pass<"separate-results", "::mlir::func::FuncOp"> {
+  let summary = "Gives each result of a layered network memory of its own.";
+  let description = [{
+    A result is made where its user wants it, and the new value of a parameter
+    where the old one is. A result that no operator makes for that alone is
+    copied: an argument, a constant, some rows of an input, or what is another
+    result as well. The new value of a parameter that is the old one of another
+    is copied twice, so that all old values are read before a new one is written
+    (two parameters can be exchanged).
+
+    Needs: a layered network that is not planned yet. Other functions are left
+    alone.
+    Guarantees: the same results, each made by an operator of its own, but for
+    parameters that stay what they are.
+
+    ```mlir
+    func.func @f(%x: tensor<2x3x5x5xf32> {nn.input = "x"})
+        -> (tensor<2x3x4x4xf32> {nn.output = "y"}, tensor<2x3x4x4xf32> {nn.output = "z"}) {
+      %0 = nn.max_pool2d %x {window = [2, 2]} : tensor<2x3x5x5xf32>
+      return %0, %0 : tensor<2x3x4x4xf32>, tensor<2x3x4x4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    %0 = nn.max_pool2d %arg0 {window = [2, 2]} : tensor<2x3x5x5xf32>
+    %1 = nn.elementwise(%0) : (tensor<2x3x4x4xf32>) -> tensor<2x3x4x4xf32> {
+    ^bb0(%arg1: tensor<2x3x4x4xf32>):
+      nn.yield %arg1 : tensor<2x3x4x4xf32>
+    }
+    return %0, %1 : tensor<2x3x4x4xf32>, tensor<2x3x4x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::espalier::plan::PlanDialect",
+                           "::espalier::nn::NNDialect"];
+}
+
 def OrderOperatorsPass : Pass<"order-operators", "::mlir::func::FuncOp"> {
   let summary = "Brings operators into an order that needs little memory.";
   let description = [{
