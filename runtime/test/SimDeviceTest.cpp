@@ -62,7 +62,9 @@ TEST(SimDevice, ClocksStopBeforeTheyOverflow) {
     clock = device.clock();
   }
   EXPECT_DOUBLE_EQ(device.counts().seconds, 2e10 + 10);
-  for (const DeviceEvent &event : device.takeEvents()) {
+  std::vector<DeviceEvent> events = device.takeEvents();
+  EXPECT_EQ(events.size(), 20u);
+  for (const DeviceEvent &event : events) {
     EXPECT_GE(event.begin, 0);
     EXPECT_GE(event.end, event.begin);
   }

@@ -39,8 +39,8 @@ static cl::opt<std::string> inputPath(cl::Positional, cl::Required,
 static cl::opt<std::string>
     outputPath("o",
                cl::desc("Output file ('-': standard output; default: the "
-                        "input's name with .so or .o, and standard output for "
-                        "text)"),
+                        "input's name with .so or .o, in the working "
+                        "directory, and standard output for text)"),
                cl::value_desc("FILE"), cl::cat(category));
 static cl::opt<Emit> emitKind(
     "emit", cl::desc("What to write:"), cl::init(Emit::so), cl::cat(category),
@@ -113,8 +113,8 @@ static LogicalResult fail(const Twine &message) {
   return failure();
 }
 
-/// Where to write without -o: text is for reading, the rest goes beside where
-/// one is.
+/// Where to write without -o: text is for reading, the rest goes to the working
+/// directory.
 static FailureOr<std::string> defaultOutputPath() {
   bool isText = emitKind != Emit::so && emitKind != Emit::obj;
   if (isText)
@@ -128,12 +128,18 @@ static FailureOr<std::string> defaultOutputPath() {
 
 /// Whether both are paths of one file, which need not be there.
 static bool isSameFile(StringRef a, StringRef b) {
-  SmallString<128> first(a), second(b);
-  for (SmallString<128> *path : {&first, &second}) {
-    sys::fs::make_absolute(*path);
-    sys::path::remove_dots(*path, /*remove_dot_dot=*/true);
-  }
-  return first == second || sys::fs::equivalent(a, b);
+  auto resolve = [](StringRef path) {
+    SmallString<128> folder(path), resolved;
+    sys::fs::make_absolute(folder);
+    sys::path::remove_filename(folder);
+    if (sys::fs::real_path(folder, resolved)) {
+      sys::path::remove_dots(folder, /*remove_dot_dot=*/true);
+      resolved = folder;
+    }
+    sys::path::append(resolved, sys::path::filename(path));
+    return resolved;
+  };
+  return resolve(a) == resolve(b) || sys::fs::equivalent(a, b);
 }
 
 /// Fails if an output would be written over an input or another output.

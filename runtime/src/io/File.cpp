@@ -167,7 +167,10 @@ bool isSameFile(const std::string &a, const std::string &b) {
   auto resolved = [&](const std::string &path) {
     return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
   };
-  return fs::equivalent(a, b, ignored) || resolved(a) == resolved(b);
+  // What cannot be resolved is empty.
+  fs::path first = resolved(a);
+  return a == b || fs::equivalent(a, b, ignored) ||
+         (!first.empty() && first == resolved(b));
 }
 
 void checkOutputPaths(const std::vector<std::string> &inputs,

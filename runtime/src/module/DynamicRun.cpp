@@ -290,7 +290,7 @@ static Work workOf(const espalier_step &desc, const Program::Step &step,
                    int64_t rows) {
   Work work{step.name, (double)desc.flops_per_row * (double)rows,
             (double)desc.bytes_per_row * (double)rows,
-            desc.layer ? desc.layer->algorithm : 0};
+            step.kind == ESPALIER_STEP_LAYER ? desc.layer->algorithm : 0};
   bool isProduct =
       step.kind == ESPALIER_STEP_MATMUL || step.kind == ESPALIER_STEP_OUTER_SUM;
   if (isProduct && desc.flops_per_row == 0)

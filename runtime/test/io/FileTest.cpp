@@ -39,6 +39,9 @@ TEST_F(FileTest, OutputsNeedFilesOfTheirOwn) {
     expectError(ESPALIER_INVALID_ARGUMENT,
                 "'" + output + "' would be written over '" + in + "'",
                 [&] { checkOutputPaths({in}, {path("a"), output}); });
+  // Names that nobody can look up are not the same for that.
+  std::string longName(5000, 'x');
+  checkOutputPaths({longName}, {longName + "y"});
   // Files that are not there yet.
   expectError(ESPALIER_INVALID_ARGUMENT, "'./a' would be written over 'a'",
               [] { checkOutputPaths({}, {"a", "./a"}); });
