@@ -471,8 +471,6 @@ private:
         return failAt(s, "writes the update " + bufferName(output) +
                              " over what it reads as " +
                              bufferName(step.inputs[i]));
-    // Nobody may need the old value, and it is fetched for its place.
-    isRead[shared] = true;
     join(output, shared);
   }
 

@@ -430,10 +430,10 @@ private:
     schedule.startsOnHost[s] = true;
     Stay &stay = schedule.stays[state[s].stay];
     stay.isResident = false;
-    stay.fetched = true;
     // Without a use it never came; one with the last before the first is none.
-    stay.first =
-        firstUse[state[s].stay] >= 0 ? firstUse[state[s].stay] : INT32_MAX;
+    int32_t use = firstUse[state[s].stay];
+    stay.first = use >= 0 ? use : INT32_MAX;
+    stay.fetched = use < 0 || reads(schedule.computations[use].op, s);
     state[s].onHost = state[s].version == s;
   }
 
@@ -508,7 +508,8 @@ private:
   //===--- Computation ---===//
 
   /// Makes sure that a storage is on the device.
-  bool materialize(TensorId s) {
+  /// A parameter that is written over unread needs no more than its place.
+  bool materialize(TensorId s, bool isRead = true) {
     State &at = state[s];
     if (at.stay >= 0)
       return true;
@@ -523,13 +524,15 @@ private:
                        ? recompute(s, std::min(next, end), false, left)
                        : infinite;
     int32_t id = addStay(s, at.version);
-    schedule.stays[id].fetched = true;
     schedule.secondsToRecompute[id] = again;
+    addCandidate(s);
+    if (!isRead)
+      return true;
+    schedule.stays[id].fetched = true;
     double start =
         std::max(inFree, clock - 5 * in.machine.transferSeconds(in.bytes[s]));
     inFree = start + in.machine.transferSeconds(in.bytes[s]);
     clock = std::max(clock, inFree);
-    addCandidate(s);
     return true;
   }
 
@@ -578,6 +581,12 @@ private:
     return touched;
   }
 
+  bool reads(OperatorId id, TensorId s) const {
+    auto begin = in.reads.begin();
+    auto end = begin + in.readStart[id + 1];
+    return std::find(begin + in.readStart[id], end, s) != end;
+  }
+
   /// Runs an operator at its position in the order, or again for the sake of
   /// `wanted`.
   bool runOperator(OperatorId id, TensorId wanted) {
@@ -601,7 +610,7 @@ private:
           continue;
         if (!isRest && (state[s].stay >= 0 || state[s].onHost))
           continue;
-        if (!materialize(s))
+        if (!materialize(s, reads(id, s)))
           return false;
         pin(s);
         pinnedHere.emplace_back(s, depth);

@@ -293,6 +293,10 @@ TEST(PlanMemory, UpdatesThatDoNotReadTheOldValue) {
     std::optional<Plan> plan = planner.plan(budget, report, error);
     ASSERT_TRUE(plan) << error;
     EXPECT_EQ(problemOf(graph, *plan, budget), "") << budget;
+    for (const Step &step : plan->steps)
+      EXPECT_FALSE(step.kind == Step::Kind::prefetch &&
+                   plan->buffers[step.outputs[0]].tensor == 0)
+          << budget;
   }
 }
 
